@@ -1,0 +1,173 @@
+"""The inputs of the model, read from `data/inputs.yaml`: what each is, its default, its range, its spread and its source."""
+
+from __future__ import annotations
+
+import math
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from roi import amounts, payback
+from roi.lines import Model, Variable, lines_of
+from roi.problems import InputError, Problem
+from roi.units import Unit
+
+ROOT = Path(__file__).resolve().parent.parent
+INPUTS_FILE = ROOT / "data" / "inputs.yaml"
+PRICE_AGE_DAYS = 180
+
+
+def _source_date(value: Any) -> Any:
+    """A year alone stands for its first day: the oldest that the figure can be."""
+    if isinstance(value, int) and not isinstance(value, bool) and 1900 < value < 2200:
+        return date(value, 1, 1)
+    if type(value) is date:
+        return value
+    raise ValueError(f"{value!r} is not a date; write it like 2026-10-14, or the year alone where no more is known")
+
+
+SourceDate = Annotated[date, BeforeValidator(_source_date)]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Source(_Record):
+    """Where a figure comes from, and whose word it is."""
+
+    title: str
+    date: SourceDate
+    owner: str
+    link: str = ""
+    measured: bool = False
+
+
+class Spread(_Record):
+    """Low and high, the share of outcomes between them, and the shape of the distribution."""
+
+    low: float
+    high: float
+    covers: float = 0.8
+    shape: str = "triangular"
+
+
+class Input(_Record):
+    """One row of `data/inputs.yaml`."""
+
+    name: str
+    label: str
+    unit: str
+    default: float
+    range: tuple[float, float]
+    slider: tuple[float, float, float]
+    source: Source
+    axis: Literal["scalar", "site"] = "scalar"
+    spread: Spread | None = None
+    whole: bool = False
+    price: bool = False
+    main: int | None = None
+    less: str = ""
+    more: str = ""
+    note: str = ""
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Input:
+        Unit.parse(self.unit)
+        self.check(self.default)
+        low, high, step = self.slider
+        if not self.range[0] <= low < high <= self.range[1] or step <= 0:
+            raise ValueError(f"slider {low} to {high} by {step} does not fit into the range {self.range[0]} to {self.range[1]}")
+        if self.main and not (self.less and self.more):
+            raise ValueError("an input with `main` needs the words `less` and `more` of a break-even sentence")
+        return self
+
+    @property
+    def display_unit(self) -> str:
+        """The unit on a page: shares are shown as per cent, all else as it is."""
+        return {"1": "%", "1/year": "%/year"}.get(self.unit, self.unit)
+
+    def show(self, value: float) -> str:
+        """A value of this input with its unit."""
+        return amounts.quantity(value, self.display_unit)
+
+    def check(self, value: Any) -> float:
+        """The value as a number in the input's range.
+
+        Raises:
+            ValueError: text, a truth value, NaN, infinity, a fraction of something whole, or out of range; the message says what
+                to write instead.
+        """
+        if isinstance(value, str):
+            try:
+                hint = f"write the number alone: {amounts.plain(amounts.parse_amount(value))}"
+            except ValueError:
+                hint = f"write a number alone, such as {amounts.plain(self.default)}"
+            raise ValueError(f"{self.name} is the text '{value}'; {hint}")
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            kind = "left empty" if value is None else f"{type(value).__name__} {value!r}"
+            raise ValueError(f"{self.name} is {kind}; write a number alone, such as {amounts.plain(self.default)}")
+        if not math.isfinite(value):
+            raise ValueError(f"{self.name} is {value}, which is not a finite number; {self.allowed}")
+        if not self.range[0] <= value <= self.range[1]:
+            raise ValueError(f"{self.name} is {amounts.plain(float(value))} {self.unit}, which is out of range; {self.allowed}")
+        if self.whole and value != math.floor(value):
+            raise ValueError(f"{self.name} is {amounts.plain(float(value))}, which is not whole; {self.allowed}")
+        return float(value)
+
+    @property
+    def allowed(self) -> str:
+        whole = "a whole number " if self.whole else ""
+        return f"allowed is {whole}{amounts.plain(self.range[0])} to {amounts.plain(self.range[1])} {self.unit}"
+
+
+@cache
+def inputs() -> dict[str, Input]:
+    """Every input by name, in the order of the file.
+
+    Raises:
+        InputError: the file does not hold what it should; the message names the rows at fault.
+    """
+    try:
+        rows = YAML(typ="safe").load(INPUTS_FILE)
+    except (OSError, YAMLError) as error:
+        raise InputError([Problem(f"cannot be read: {error}", str(INPUTS_FILE))]) from error
+    found, problems = {}, []
+    for name, row in rows.items():
+        try:
+            # The file's lists become the tuples of the record; everything else must be of its type already.
+            found[name] = Input.model_validate(
+                {"name": name} | {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
+            )
+        except ValidationError as error:
+            problems += [Problem(f"{name}: {describe(each)}", str(INPUTS_FILE)) for each in error.errors()]
+    if problems:
+        raise InputError(problems)
+    return found
+
+
+def describe(error: Any) -> str:
+    """A pydantic error as one sentence: the field, what is wrong with it, and what it holds."""
+    field = ".".join(str(part) for part in error["loc"])
+    message = error["msg"].removeprefix("Value error, ")
+    if error["type"] == "value_error":
+        return f"{field}: {message}" if field else message
+    if error["type"] == "missing":
+        return f"{field} is missing"
+    if error["type"] == "extra_forbidden":
+        return f"{field} is not known here"
+    return f"{field}: {message}, not {error['input']!r}"
+
+
+@cache
+def model() -> Model:
+    """The payback model over these inputs, traced and checked."""
+    variables = [Variable(each.name, Unit.parse(each.unit), each.axis) for each in inputs().values()]
+    variables.append(Variable("is_proposed", Unit.parse("1"), "site"))
+    variables.append(Variable("month", Unit.parse("month"), "month"))
+    return Model(lines_of(payback), variables)
