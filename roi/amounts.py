@@ -97,8 +97,10 @@ def small_money(value: float) -> str:
     size = abs(value)
     if size and size < 0.1:
         text = figures(size)
+    elif size == math.floor(size):
+        text = f"{size:.0f}"
     else:
-        text = f"{_half_up(size, 2):.2f}" if size != math.floor(size) else f"{size:.0f}"
+        text = f"{_half_up(size, 2):.2f}"
     return f"{'-' if value < 0 else ''}${text}"
 
 

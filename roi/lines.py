@@ -310,7 +310,8 @@ class Model:
         """Every line's value.
 
         Args:
-            values: every input's value, shaped `(draws, 1)`, `(draws, sites)` or `(draws, months)`; a first axis of 1 serves all draws.
+            values: every input's value, shaped `(draws, 1)`, `(draws, sites)` or `(draws, months)`; a first axis of 1
+                serves all draws.
 
         Returns:
             Values by line, in the order of the lines, shaped as the inputs are.

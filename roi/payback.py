@@ -2,9 +2,9 @@
 
     latency saved per step -> training hours saved -> release days saved -> dollars per day -> net gain against all costs
 
-A function's argument names are the inputs (`data/inputs.yaml`) and lines it reads. A line that reads a site input has one value
-for each region of each fleet; a line that reads `month` has one value for each month, 0 to the horizon. Cash is counted at the end of
-its month, so the cash lines are dollars in that month.
+A function's argument names are the inputs (`data/inputs.yaml`) and lines it reads. A line that reads a site input has one
+value for each region of each fleet; a line that reads `month` has one value for each month, 0 to the horizon. Cash is counted
+at the end of its month, so the cash lines are dollars in that month.
 """
 
 from roi.lines import NEVER, UNDEFINED, highest, line, lowest, maximum, minimum, running, total, where
@@ -408,8 +408,8 @@ def flag_latency_above_step(latency_saved, step_time):
 @line(
     "1",
     "Speed-up above linear",
-    flag="The proposed step is faster by more than the growth in regions ({baseline_sites} to {proposed_sites}) on the same GPUs, "
-    "which is a speed-up above linear. Say what makes the step faster.",
+    flag="The proposed step is faster by more than the growth in regions ({baseline_sites} to {proposed_sites}) on the same "
+    "GPUs, which is a speed-up above linear. Say what makes the step faster.",
 )
 def flag_speed_up_above_linear(latency_saved, step_time, baseline_sites, proposed_sites):
     """Linear scaling divides the step time by the growth in regions; a step that is no faster needs no reason."""
