@@ -52,7 +52,7 @@ def money(value: float) -> str:
         (math.inf, 1e9, 0, "B"),
     ):
         if size < limit:
-            text = _grouped(_half_up(size / unit, decimals), decimals)
+            text = _grouped(half_up(size / unit, decimals), decimals)
             sign = "-" if value < 0 and float(text.replace(",", "")) else ""
             return f"{sign}${text}{suffix}"
     raise AssertionError("every finite size is below infinity")
@@ -60,11 +60,11 @@ def money(value: float) -> str:
 
 def exact_money(value: float) -> str:
     """Dollars and cents with thousands set apart: `$328,974.18`."""
-    text = _grouped(_half_up(abs(value), 2), 2)
+    text = _grouped(half_up(abs(value), 2), 2)
     return f"{'-' if value < 0 and float(text.replace(',', '')) else ''}${text}"
 
 
-def _half_up(size: float, decimals: int) -> float:
+def half_up(size: float, decimals: int) -> float:
     scale = 10.0**decimals
     return math.floor(size * scale + 0.5) / scale
 
@@ -100,7 +100,7 @@ def small_money(value: float) -> str:
     elif size == math.floor(size):
         text = f"{size:.0f}"
     else:
-        text = f"{_half_up(size, 2):.2f}"
+        text = f"{half_up(size, 2):.2f}"
     return f"{'-' if value < 0 else ''}${text}"
 
 
@@ -110,7 +110,7 @@ def figures(value: float) -> str:
         return "0"
     size = abs(value)
     places = max(0, 3 - math.floor(math.log10(size)))
-    text = _grouped(_half_up(size, places) if places < 16 else size, min(places, 15))
+    text = _grouped(half_up(size, places) if places < 16 else size, min(places, 15))
     if "." in text:
         text = text.rstrip("0").rstrip(".")
     return f"{'-' if value < 0 else ''}{text}"

@@ -25,7 +25,7 @@ Array = np.ndarray[Any, np.dtype[np.float64]]
 NEVER = Constant("never", float("inf"), "month")
 """A month that does not come within the horizon."""
 
-UNDEFINED = Constant("undefined", float("nan"), "any")
+UNDEFINED = Constant("not_defined", float("nan"), "any")
 """The value of a ratio whose denominator is zero."""
 
 
@@ -262,7 +262,7 @@ class Model:
         self._units[name] = declared
 
     def _unit(self, formula: Symbol) -> Unit | None:
-        """The unit of a formula; None where any unit fits (the number zero, `undefined`)."""
+        """The unit of a formula; None where any unit fits (the number zero, `not_defined`)."""
         if isinstance(formula, Name):
             return self._units[formula.name]
         if isinstance(formula, Number):
@@ -317,7 +317,7 @@ class Model:
             Values by line, in the order of the lines, shaped as the inputs are.
 
         Raises:
-            ModelError: a line is not a finite number although its formula allows neither `never` nor `undefined`.
+            ModelError: a line is not a finite number although its formula allows neither `never` nor `not_defined`.
         """
         known: dict[str, Array] = dict(values)
         # Both branches of a where are computed and one is thrown away, so a division by zero in the other is no error.
@@ -331,7 +331,7 @@ class Model:
 
     @cached_property
     def _may_be_endless(self) -> set[str]:
-        """Lines whose value may be `never` or `undefined`: they say so, or read a line that does."""
+        """Lines whose value may be `never` or `not_defined`: they say so, or read a line that does."""
         found: set[str] = set()
         for name in self.order:
             formula = self.formulas[name]

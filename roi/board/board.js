@@ -1,0 +1,723 @@
+// The board in the browser: takes over the page that roi/board/page.py rendered. The model's `evaluate` and the amounts stand above
+// in the same module. Two hosts: `mountPages` for a page on its own, `render` for the widget.
+
+const fill = (sentence, words) => sentence.replace(/\{(\w+)\}/g, (_, name) => words[name]);
+const monthsOf = (horizon) => Array.from({ length: horizon + 1 }, (_, month) => month);
+const countMonths = (count) => `${figures(count)} month${count === 1 ? "" : "s"}`;
+const nextFrame = (work) => requestAnimationFrame(work);
+
+// --- what is asked of the model ---------------------------------------------------------------------------------------------
+
+const FLEETS = ["baseline", "proposed"];
+const siteNumbers = (site) => ({ ...site.numbers, is_proposed: FLEETS.indexOf(site.fleet) });
+const solve = (numbers, sites) => evaluate(numbers, sites.map(siteNumbers), monthsOf(numbers.horizon));
+
+// The crossing of one input nearest to its present value, as roi/breakeven.py finds it.
+function nearestCrossing(data, state, name) {
+  const now = state.numbers[name];
+  const sites = state.sites.map(siteNumbers);
+  const gains = (value) => evaluate({ ...state.numbers, [name]: value }, sites,
+    monthsOf(name === "horizon" ? value : state.numbers.horizon)).net_gain >= 0;
+  const points = data.grids[name];
+  const found = [];
+  let left = gains(points[0]);
+  for (let index = 1; index < points.length; index++) {
+    const right = gains(points[index]);
+    if (right !== left) found.push(data.inputs[name].whole ? points[index] : bisect(gains, points[index - 1], points[index], left));
+    left = right;
+  }
+  return found.length ? found.reduce((best, value) => (Math.abs(value - now) < Math.abs(best - now) ? value : best)) : null;
+}
+
+function bisect(gains, low, high, left) {
+  for (let halving = 0; halving < 60; halving++) {
+    const middle = (low + high) / 2;
+    if (gains(middle) === left) low = middle;
+    else high = middle;
+  }
+  return (low + high) / 2;
+}
+
+// --- how the answer reads, as in roi/words.py -------------------------------------------------------------------------------
+
+function showLine(data, values, name) {
+  const value = values[name], unit = data.lines[name].unit, say = data.sentences;
+  if (Number.isNaN(value)) return say.undefined;
+  if (name.startsWith("payback_")) {
+    if (value === Infinity) return fill(say.never_month, { horizon: countMonths(values.horizon) });
+    return value ? fill(say.month, { month: halfUp(value, 1).toFixed(1) }) : say.no_cash_out;
+  }
+  return unit === "USD" ? money(value) : quantity(value, unit);
+}
+
+function conditionSentence(data, state, values) {
+  const gains = values.net_gain >= 0;
+  for (const name of data.asked) {
+    const value = nearestCrossing(data, state, name);
+    if (value === null) continue;
+    const row = data.inputs[name];
+    const shown = quantity(value, row.display_unit);
+    return fill(data.sentences[gains ? "stops" : "starts"], {
+      condition: value < values[name] ? row.less : row.more,
+      value: row.unit.startsWith("USD") ? shown.split("/")[0] : shown,
+    });
+  }
+  return data.sentences.firm;
+}
+
+function answerSentence(data, values) {
+  const first = values.payback_month, gain = values.net_gain;
+  const key = !first ? (gain ? "at_once" : "even") : first === Infinity ? "never" : gain >= 0 ? "pays" : "relapses";
+  return fill(data.sentences[key], {
+    month: Number.isFinite(first) ? figures(Math.floor(first + 0.5)) : "", gain: money(gain), horizon: countMonths(values.horizon),
+  });
+}
+
+const verdictOf = (data, state, values) => `${answerSentence(data, values)} ${conditionSentence(data, state, values)}`;
+
+function flagSentences(data, state, values) {
+  const sentences = [];
+  for (const [name, line] of Object.entries(data.lines)) {
+    if (!line.flag) continue;
+    [values[name]].flat().forEach((raised, index) => {
+      if (!raised) return;
+      const words = { site: state.sites[index].region };
+      for (const [, used] of line.flag.matchAll(/\{(\w+)\}/g)) {
+        if (used === "site") continue;
+        const value = Array.isArray(values[used]) ? values[used][index] : values[used];
+        words[used] = quantity(value, data.inputs[used] ? data.inputs[used].display_unit : data.lines[used].unit);
+      }
+      sentences.push(fill(line.flag, words));
+    });
+  }
+  return sentences;
+}
+
+// --- the rows of the charts, as in roi/charts.py ----------------------------------------------------------------------------
+
+const CHARTS = {
+  cumulative: (data, values) => ({
+    months: values.cumulative.map((cash, month) => ({ month, cumulative: cash, text: `month ${month}: ${money(cash)}` })),
+    payback: values.payback_month > 0 && values.payback_month < Infinity
+      ? [{ month: values.payback_month, zero: 0, text: showLine(data, values, "payback_month") }] : [],
+  }),
+  bridge: (data, values) => ({
+    parts: data.bridge.map(({ line, label, sign }) => {
+      const amount = sign ? sign * values[line] : values[line];
+      return { label, amount, signed: sign ? amount : 0, kind: !sign ? "total" : sign > 0 ? "gain" : "loss", text: money(amount) };
+    }),
+  }),
+};
+
+const LIMITS = {
+  cumulative: ({ months }) => {
+    const cash = months.map((row) => row.cumulative);
+    return { low: Math.min(0, ...cash), high: Math.max(0, ...cash) || 1, last: months.length - 1 };
+  },
+  bridge: ({ parts }) => {
+    const ends = [0];
+    for (const part of parts) ends.push(part.kind === "total" ? part.amount : ends[ends.length - 1] + part.signed);
+    const low = Math.min(...ends), high = Math.max(...ends);
+    return { low, high: high + (high - low || 1) * 0.16 };
+  },
+};
+
+// --- one board --------------------------------------------------------------------------------------------------------------
+
+class BoardView {
+  // host.readLink() -> URLSearchParams of the state; host.linkTo(params) -> address; host.changed(state) after each change.
+  constructor(root, data, host) {
+    this.data = data;
+    this.host = host;
+    this.root = root;
+    this.scenarios = [];
+    this.open(data.selected);
+    this.applyLink(host.readLink());
+  }
+
+  get proposal() { return this.data.proposals[this.key]; }
+
+  open(key) {
+    this.key = key;
+    if (this.proposal.html) this.root.innerHTML = this.proposal.html;
+    this.board = this.root.querySelector(".roi-board");
+    this.state = this.proposalState();
+    this.views = {};
+    for (const action of this.all("[data-role=actions]")) action.hidden = false;
+    this.listen();
+    this.mountCharts();
+    this.update({ settled: true });
+  }
+
+  all(selector) { return [...this.board.querySelectorAll(selector)]; }
+  role(name) { return this.board.querySelector(`[data-role="${name}"]`); }
+
+  proposalState() {
+    return {
+      numbers: { ...this.proposal.numbers },
+      sites: this.proposal.sites.map((site) => ({ ...site, numbers: { ...site.numbers } })),
+    };
+  }
+
+  // --- reading and writing one input, by path: "latency_saved" or "proposed.europe-west4.gpu_price" ---
+
+  place(path) {
+    if (this.data.inputs[path]?.axis === "scalar") return { row: this.data.inputs[path], name: path, now: this.state, then: this.proposal };
+    const [fleet] = path.split(".", 1), name = path.slice(path.lastIndexOf(".") + 1);
+    const region = path.slice(fleet.length + 1, path.lastIndexOf("."));
+    const index = this.state.sites.findIndex((site) => site.fleet === fleet && site.region === region);
+    if (index < 0 || this.data.inputs[name]?.axis !== "site") return null;
+    return { row: this.data.inputs[name], name, now: this.state.sites[index], then: this.proposal.sites[index] };
+  }
+
+  paths() {
+    const scalars = Object.keys(this.data.inputs).filter((name) => this.data.inputs[name].axis === "scalar");
+    const siteInputs = Object.keys(this.data.inputs).filter((name) => this.data.inputs[name].axis === "site");
+    return [...scalars, ...this.state.sites.flatMap((site) => siteInputs.map((name) => `${site.fleet}.${site.region}.${name}`))];
+  }
+
+  changes() {
+    const changes = {};
+    for (const path of this.paths()) {
+      const { name, now, then } = this.place(path);
+      if (now.numbers[name] !== then.numbers[name]) changes[path] = now.numbers[name];
+    }
+    return changes;
+  }
+
+  // Sets an input or throws an Error that says what is allowed.
+  set(path, value) {
+    const found = this.place(path);
+    if (!found) throw new Error(`there is no input '${path}'`);
+    const { row, name, now } = found;
+    const inRange = value >= row.range[0] && value <= row.range[1];
+    if (!inRange || (row.whole && value !== Math.floor(value))) throw new Error(`${row.label}: ${plainNumber(value)} is refused; ${row.allowed}`);
+    now.numbers[name] = value;
+  }
+
+  // Typed text: understood and set, or refused with the old value kept.
+  type(box) {
+    const path = box.dataset.box;
+    try {
+      const value = parseAmount(box.value);
+      this.set(path, value);
+      box.setAttribute("aria-invalid", "false");
+      this.notice("");
+      box.value = plainNumber(value);
+    } catch (error) {
+      box.setAttribute("aria-invalid", "true");
+      this.notice(`${error.message}. ${this.place(path).row.label} stays at ${this.shown(path)}.`);
+    }
+    this.update({ settled: true });
+  }
+
+  shown(path) {
+    const { row, name, now } = this.place(path);
+    return quantity(now.numbers[name], row.display_unit);
+  }
+
+  notice(message) {
+    const notice = this.role("input-notice");
+    notice.textContent = message;
+    notice.hidden = !message;
+  }
+
+  // --- listening ---
+
+  listen() {
+    this.board.addEventListener("input", (event) => {
+      const slider = event.target.closest("input[type=range]");
+      if (slider) this.guard(() => this.slide(slider, false));
+    });
+    this.board.addEventListener("change", (event) => {
+      const { target } = event;
+      if (target.matches("input[type=range]")) this.guard(() => this.slide(target, true));
+      else if (target.matches("input[data-box]")) this.guard(() => this.type(target));
+      else if (target.matches("select[name=proposal]")) this.guard(() => this.choose(target.value));
+    });
+    this.board.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (button?.dataset.explain) this.guard(() => this.explain(button.dataset.explain));
+      else if (button?.dataset.do) this.guard(() => this.act(button.dataset.do));
+      else if (button?.dataset.drop) this.guard(() => { this.scenarios.splice(Number(button.dataset.drop), 1); this.showScenarios(); });
+      if (!event.target.closest(".menu")) for (const menu of this.all(".menu[open]")) menu.open = false;
+    });
+  }
+
+  // One entry for everything that a reader does: what fails is logged and said in a sentence, and the last good state stays.
+  guard(work) {
+    try {
+      work();
+    } catch (error) {
+      console.warn(error);
+      this.notice(`That did not work (${error.message}). The numbers shown are the last good ones.`);
+    }
+  }
+
+  slide(slider, settled) {
+    const row = this.data.inputs[slider.name], [low, , step] = row.slider;
+    // Steps count from the slider's low end; a value off the steps, such as the proposal's own, is kept until it is moved.
+    const raw = Number(slider.value);
+    const stepped = Number((low + Math.round((raw - low) / step) * step).toPrecision(12));
+    this.set(slider.name, Math.min(Math.max(stepped, row.range[0]), row.range[1]));
+    this.notice("");
+    if (settled) this.update({ settled: true });
+    else this.soon();
+  }
+
+  soon() {
+    if (this.waiting) return;
+    this.waiting = true;
+    nextFrame(() => {
+      this.waiting = false;
+      this.guard(() => this.update({ settled: false }));
+    });
+  }
+
+  choose(key) {
+    this.open(key);
+    this.notice("");
+    this.host.changed(this);
+  }
+
+  act(what) {
+    if (what === "reset") { this.state = this.proposalState(); this.notice(""); this.update({ settled: true }); }
+    if (what === "share") this.share();
+    if (what === "keep") this.keepScenario();
+    if (what === "yaml") download(`${this.key}.yaml`, "application/yaml", this.yaml());
+    if (what === "json") download(`${this.key}.json`, "application/json", this.json());
+    if (what === "csv") download(`${this.key}-months.csv`, "text/csv", this.csv());
+  }
+
+  // --- showing ---
+
+  update({ settled }) {
+    const { data, state } = this;
+    const values = solve(state.numbers, state.sites);
+    this.values = values;
+    for (const element of this.all("[data-line]")) {
+      element.textContent = showLine(data, values, element.dataset.line);
+      element.classList.toggle("long", element.textContent.length > 11);
+      const signed = ["net_gain", "npv"].includes(element.dataset.line);
+      element.classList.toggle("gain", signed && values[element.dataset.line] > 0);
+      element.classList.toggle("loss", signed && values[element.dataset.line] < 0);
+    }
+    for (const element of this.all('[data-label="npv"]')) element.textContent = `NPV at ${quantity(state.numbers.discount_rate, "%")}`;
+    this.showVersus(values);
+    this.showInputs();
+    this.role("verdict").textContent = verdictOf(data, state, values);
+    this.showFlags(values);
+    this.showCharts(values, settled);
+    if (settled) this.showDetails(values);
+    this.showScenarios();
+    this.host.changed(this, settled);
+  }
+
+  showVersus(values) {
+    for (const element of this.all("[data-versus]")) {
+      const other = element.dataset.versus === "nothing" ? 0 : this.alternativeGain();
+      const difference = values.net_gain - other;
+      element.textContent = (difference > 0 ? "+" : "") + money(difference);
+      element.classList.toggle("gain", difference > 0);
+      element.classList.toggle("loss", difference < 0);
+    }
+  }
+
+  // The alternative in this board's world: what its own file does not set is as it is here.
+  alternativeGain() {
+    const { said, numbers, sites } = this.data.alternative;
+    const shared = Object.fromEntries(Object.entries(this.state.numbers).filter(([name]) => !(name in said)));
+    return solve({ ...numbers, ...shared }, sites).net_gain;
+  }
+
+  showInputs() {
+    for (const path of this.paths()) {
+      const { row, name, now, then } = this.place(path);
+      const value = now.numbers[name], changed = value !== then.numbers[name];
+      for (const element of this.elements(path)) {
+        if (element.matches("input[type=range]")) {
+          element.min = Math.min(row.slider[0], value, then.numbers[name]);
+          element.max = Math.max(row.slider[1], value, then.numbers[name]);
+          element.value = value;
+          element.setAttribute("aria-valuetext", quantity(value, row.display_unit));
+        } else if (element.matches("input")) {
+          if (document.activeElement !== element || element.getAttribute("aria-invalid") !== "true") element.value = plainNumber(value);
+          element.closest("td")?.classList.toggle("is-changed", changed);
+          if (element.closest("td")) element.title = changed ? `was ${quantity(then.numbers[name], row.display_unit)}` : "";
+        } else if (element.matches("[data-was]")) {
+          element.textContent = changed ? `was ${quantity(then.numbers[name], row.display_unit)}` : row.note;
+          element.closest("[data-input]").classList.toggle("is-changed", changed);
+        } else if (element.matches("[data-source]")) {
+          element.dataset.original ??= element.innerHTML;
+          if (changed) element.textContent = `set by hand; the proposal has ${quantity(then.numbers[name], row.display_unit)}`;
+          else element.innerHTML = element.dataset.original;
+        } else {
+          element.textContent = quantity(value, row.display_unit);
+          element.classList.toggle("is-changed", changed);
+        }
+      }
+    }
+    const count = Object.keys(this.changes()).length, changed = this.role("changed");
+    changed.hidden = !count;
+    changed.textContent = count ? `${count} input${count === 1 ? "" : "s"} changed from the proposal.` : "";
+    if (!count) for (const box of this.all('[aria-invalid="true"]')) box.setAttribute("aria-invalid", "false");
+  }
+
+  // All elements that show one input; looked up once for each page.
+  elements(path) {
+    if (this.indexed !== this.board) {
+      this.indexed = this.board;
+      this.index = {};
+      const add = (key, element) => (this.index[key] ??= []).push(element);
+      for (const element of this.all("input[type=range]")) add(element.name, element);
+      for (const kind of ["box", "shown", "was", "source"]) {
+        for (const element of this.all(`[data-${kind}]`)) add(element.dataset[kind], element);
+      }
+    }
+    return this.index[path] ?? [];
+  }
+
+  showFlags(values) {
+    const section = this.role("flags"), sentences = [...flagSentences(this.data, this.state, values), ...this.shareFlags(values), ...this.proposal.flags];
+    const text = sentences.join("\n");
+    if (section.dataset.text === text) return;
+    section.dataset.text = text;
+    section.hidden = !sentences.length;
+    section.querySelector("ul").replaceChildren(...sentences.map((sentence) => element("li", sentence)));
+  }
+
+  shareFlags(values) {
+    return FLEETS.filter((fleet) => Math.abs(values[`${fleet}_share_total`] - 1) > 1e-9).map(
+      (fleet) => `The shares of the ${fleet} fleet sum to ${figures(values[`${fleet}_share_total`])}, not 1: the bills below are wrong until they do.`);
+  }
+
+  showDetails(values) {
+    for (const cell of this.all("[data-value]")) cell.textContent = quantity(values[cell.dataset.value], this.data.lines[cell.dataset.value].unit);
+    for (const cell of this.all("[data-site-line]")) {
+      const [name, index] = cell.dataset.siteLine.split(".");
+      cell.textContent = quantity(values[name][index], this.data.lines[name].unit);
+    }
+    const passed = this.data.checks.filter((name) => Math.abs(values[name]) < 0.005).length;
+    this.role("checks").textContent = `${passed} of ${this.data.checks.length}`;
+  }
+
+  // --- charts: embedded once, then fed ---
+
+  mountCharts() {
+    this.mounted = Promise.all(this.all("[data-chart]").map(async (holder) => {
+      const name = holder.dataset.chart, rows = CHARTS[name](this.data, solve(this.state.numbers, this.state.sites)), limits = LIMITS[name](rows);
+      const specification = {
+        ...this.data.charts[name], datasets: rows,
+        params: this.data.charts[name].params.map((param) => ({ ...param, value: limits[param.name] })),
+      };
+      const target = document.createElement("div");
+      target.style.width = `${holder.clientWidth}px`;
+      target.style.position = "absolute";
+      target.style.visibility = "hidden";
+      holder.append(target);
+      // `ast` draws without generating code, so that a strict content security policy holds.
+      const { view } = await window.vegaEmbed(target, specification, { actions: false, ast: true, renderer: "svg" });
+      target.removeAttribute("style");
+      holder.querySelector(":scope > svg")?.remove();
+      this.views[name] = { view, limits };
+      view.resize();
+      this.showCharts(this.values, true);
+    })).catch((error) => {
+      console.warn(error);
+      this.notice("The charts cannot move here; they show the proposal's own numbers.");
+    });
+  }
+
+  showCharts(values, settled) {
+    for (const [name, drawn] of Object.entries(this.views)) {
+      const rows = CHARTS[name](this.data, values);
+      // Scales hold still while a slider moves and fit again when it is let go.
+      if (settled || rows.months?.length - 1 !== drawn.limits.last) {
+        drawn.limits = settled ? LIMITS[name](rows) : { ...drawn.limits, last: LIMITS[name](rows).last };
+        for (const [signal, value] of Object.entries(drawn.limits)) if (value !== undefined) drawn.view.signal(signal, value);
+      }
+      for (const [set, content] of Object.entries(rows)) drawn.view.data(set, content);
+      drawn.view.runAsync();
+    }
+  }
+
+  // --- where a number comes from ---
+
+  explain(name) {
+    const dialog = this.role("explanation");
+    const close = element("button", "Close");
+    close.type = "button";
+    close.addEventListener("click", () => dialog.close());
+    const list = document.createElement("ul");
+    list.append(this.explanation(name));
+    dialog.replaceChildren(close, element("h2", "Where this number comes from"), list);
+    dialog.showModal();
+  }
+
+  explanation(name) {
+    const line = this.data.lines[name], row = this.data.inputs[name], value = this.values[name], item = document.createElement("li");
+    const unit = line ? line.unit : row ? row.display_unit : "1";
+    const shown = Array.isArray(value)
+      ? (value.length ? `${quantity(value[0], unit)} to ${quantity(value[value.length - 1], unit)}` : "")
+      : quantity(value, unit);
+    item.append(element("span", `${line?.label ?? row?.label ?? name}: `), element("strong", shown));
+    if (!line) return item;
+    item.append(element("code", `${name} = ${line.formula}`));
+    const parts = document.createElement("ul");
+    for (const argument of line.arguments) {
+      const part = this.explanation(argument);
+      if (this.data.lines[argument]) {
+        const folded = document.createElement("details"), summary = document.createElement("summary");
+        summary.append(...[...part.childNodes].slice(0, 2));
+        folded.append(summary, ...part.childNodes);
+        part.replaceChildren(folded);
+      }
+      parts.append(part);
+    }
+    item.append(parts);
+    return item;
+  }
+
+  // --- scenarios side by side ---
+
+  keepScenario() {
+    if (this.scenarios.length === 3) return this.notice("Three scenarios are kept already; remove one first.");
+    const changes = this.changes();
+    const proposed = Object.keys(changes).length
+      ? Object.entries(changes).slice(0, 2).map(([path]) => `${this.place(path).row.label} ${this.shown(path)}`).join(", ")
+      : this.proposal.name;
+    const name = window.prompt("Name of the scenario", proposed);
+    if (name === null) return undefined;
+    this.scenarios.push({ name: name.trim() || proposed, key: this.key, values: this.values });
+    this.showScenarios();
+    this.role("scenarios").scrollIntoView({ block: "nearest" });
+    return undefined;
+  }
+
+  showScenarios() {
+    const section = this.role("scenarios"), kept = this.scenarios;
+    section.hidden = !kept.length;
+    if (!kept.length) return;
+    const head = element("tr"), present = { name: "Now", values: this.values };
+    head.append(element("th", "Line"));
+    kept.forEach((scenario, index) => {
+      const cell = element("th", scenario.name), drop = element("button", "Remove");
+      drop.type = "button";
+      drop.dataset.drop = index;
+      cell.append(" ", drop);
+      head.append(cell);
+    });
+    head.append(element("th", "Now"), element("th", `Now less ${kept[0].name}`));
+    const rows = this.data.scenario_lines.map((name) => {
+      const row = element("tr"), label = element("th", this.data.lines[name].label);
+      label.scope = "row";
+      row.append(label, ...[...kept, present].map(({ values }) => element("td", showLine(this.data, values, name))));
+      row.append(element("td", this.difference(name, present.values[name] - kept[0].values[name])));
+      return row;
+    });
+    const body = document.createElement("tbody"), top = document.createElement("thead");
+    top.append(head);
+    body.append(...rows);
+    this.role("scenario-table").replaceChildren(top, body);
+  }
+
+  difference(name, value) {
+    if (!Number.isFinite(value)) return "not defined";
+    const unit = this.data.lines[name].unit;
+    const shown = unit === "USD" ? money(value) : unit === "month" ? `${figures(halfUp(Math.abs(value), 1) * Math.sign(value))} months` : quantity(value, unit);
+    return (value > 0 ? "+" : "") + shown;
+  }
+
+  // --- links and files ---
+
+  link() {
+    const params = new URLSearchParams({ proposal: this.key });
+    for (const [path, value] of Object.entries(this.changes())) params.set(path, plainNumber(value));
+    return this.host.linkTo(params);
+  }
+
+  applyLink(params) {
+    const refused = [];
+    const asked = params.get("proposal");
+    if (asked && this.data.proposals[asked]) { if (asked !== this.key) this.open(asked); }
+    else if (asked) refused.push(`there is no proposal '${asked}' here`);
+    for (const [path, text] of params) {
+      if (path === "proposal" || path === "token" || path.startsWith("voila-")) continue;
+      try {
+        this.set(path, parseAmount(text));
+      } catch (error) {
+        refused.push(error.message);
+      }
+    }
+    if (refused.length) this.notice(`The link asks for what cannot be shown: ${refused.join("; ")}. The proposal's own numbers stand instead.`);
+    this.update({ settled: true });
+  }
+
+  async share() {
+    const address = this.link();
+    try {
+      await navigator.clipboard.writeText(address);
+      this.notice("The link to exactly these numbers is copied.");
+    } catch {
+      this.notice(`Copy this link to exactly these numbers: ${address}`);
+    }
+  }
+
+  yaml() {
+    const quoted = JSON.stringify; // a JSON string is a YAML string
+    const value = (said, number, changed) => {
+      if (!changed) return { ...said };
+      const inside = said?.low <= number && number <= said?.high;
+      return { base: number, ...(inside ? { low: said.low, high: said.high } : {}), source: "set by hand in the app", date: new Date().toISOString().slice(0, 10) };
+    };
+    const flow = (fields) => `{${Object.entries(fields).map(([field, content]) => `${field}: ${field === "date" ? content : quoted(content)}`).join(", ")}}`;
+    const rows = (said, numbers, then, indent) => Object.keys(numbers)
+      .filter((name) => said[name] || numbers[name] !== then[name])
+      .map((name) => `${indent}${name}: ${flow(value(said[name], numbers[name], numbers[name] !== then[name]))}`);
+    const { name, owner, decision, said, numbers, sites } = this.proposal;
+    const lines = [`name: ${quoted(name)}`, `owner: ${quoted(owner)}`, `decision: ${quoted(decision)}`];
+    const scalars = rows(said, this.state.numbers, numbers, "  ");
+    if (scalars.length) lines.push("inputs:", ...scalars);
+    for (const fleet of FLEETS) {
+      lines.push(`${fleet}:`);
+      sites.forEach((site, index) => {
+        if (site.fleet !== fleet) return;
+        const own = rows(site.said, this.state.sites[index].numbers, site.numbers, "    ");
+        lines.push(`  ${quoted(site.region)}:${own.length ? "" : " {}"}`, ...own);
+      });
+    }
+    return `${lines.join("\n")}\n`;
+  }
+
+  json() {
+    const lines = {}, months = {};
+    for (const [name, { axis }] of Object.entries(this.data.lines)) {
+      if (axis === "scalar") lines[name] = Number.isFinite(this.values[name]) ? this.values[name] : null;
+      if (axis === "month") months[name] = this.values[name].map((value) => (Number.isFinite(value) ? value : null));
+    }
+    const inputs = { ...this.state.numbers };
+    const sites = this.state.sites.map(({ fleet, region, numbers }) => ({ fleet, region, ...numbers }));
+    return `${JSON.stringify({ proposal: this.key, version: this.data.version, inputs, sites, lines, months }, null, 2)}\n`;
+  }
+
+  csv() {
+    const names = Object.keys(this.data.lines).filter((name) => this.data.lines[name].axis === "month");
+    const rows = this.values.month.map((month) => [month, ...names.map((name) => (Number.isFinite(this.values[name][month]) ? this.values[name][month] : ""))]);
+    return [["month", ...names], ...rows].map((row) => row.join(",")).join("\n") + "\n";
+  }
+}
+
+function element(tag, text = "") {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  return made;
+}
+
+// A number as a file has it, without exponents in the range that people read.
+const plainNumber = (value) => {
+  const text = String(Number(value.toPrecision(12)));
+  return text.includes("e") && Math.abs(value) >= 1 ? BigInt(Math.round(value)).toString() : text;
+};
+
+function download(name, type, text) {
+  const anchor = document.createElement("a");
+  anchor.href = URL.createObjectURL(new Blob([text], { type }));
+  anchor.download = name;
+  anchor.click();
+  setTimeout(() => URL.revokeObjectURL(anchor.href), 10_000);
+}
+
+// --- hosts ------------------------------------------------------------------------------------------------------------------
+
+// A page on its own keeps its state in the fragment of its address.
+export function mountPages() {
+  for (const page of document.querySelectorAll(".roi-page")) {
+    if (page.dataset.mounted) continue;
+    page.dataset.mounted = "yes";
+    const data = JSON.parse(page.parentNode.querySelector(".roi-data").textContent);
+    const view = new BoardView(page, data, {
+      readLink: () => new URLSearchParams(location.hash.slice(1)),
+      linkTo: (params) => `${location.href.split("#")[0]}#${params}`,
+      changed: (board, settled) => {
+        if (!settled || !board.values) return;
+        const changed = Object.keys(board.changes()).length;
+        if (changed || location.hash) history.replaceState(null, "", changed ? board.link() : location.href.split("#")[0]);
+      },
+    });
+    addEventListener("hashchange", () => {
+      view.state = view.proposalState();
+      view.applyLink(new URLSearchParams(location.hash.slice(1)));
+    });
+  }
+}
+
+const PING_EVERY = 2_000, SILENT_AFTER = 6_000;
+
+// The widget: inputs are traits of the model, the address's query is the state, and the kernel is asked whether it is still there.
+export function render({ model, el }) {
+  const ownPage = document.querySelector("[data-roi-app]") !== null;
+  const view = new BoardView(el, model.get("data"), {
+    readLink: () => new URLSearchParams(ownPage ? location.search : ""),
+    linkTo: (params) => {
+      const address = new URL(location.href);
+      const token = address.searchParams.get("token");
+      if (token) params.set("token", token);
+      address.search = params;
+      return address.href;
+    },
+    changed: (board, settled) => {
+      if (!board.values) return;
+      tell(board);
+      if (settled && ownPage) history.replaceState(null, "", board.link());
+    },
+  });
+  let speaking = false;
+
+  function tell(board) {
+    if (speaking) return;
+    speaking = true;
+    const changes = board.changes();
+    if (model.get("proposal") !== board.key) model.set("proposal", board.key);
+    for (const [name, value] of Object.entries(board.state.numbers)) if (model.get(name) !== value) model.set(name, value);
+    const sites = Object.fromEntries(Object.entries(changes).filter(([path]) => path.includes(".")));
+    if (JSON.stringify(model.get("sites")) !== JSON.stringify(sites)) model.set("sites", sites);
+    try {
+      model.save_changes();
+    } catch (error) {
+      console.warn(error); // the kernel is gone: the board goes on, and the watch below says so
+    }
+    speaking = false;
+  }
+
+  // A notebook that sets a trait moves the board.
+  for (const name of Object.keys(view.state.numbers)) {
+    model.on(`change:${name}`, () => {
+      if (speaking || view.state.numbers[name] === model.get(name)) return;
+      view.guard(() => { view.set(name, model.get(name)); view.update({ settled: true }); });
+    });
+  }
+  model.on("change:proposal", () => { if (!speaking && model.get("proposal") !== view.key) view.choose(model.get("proposal")); });
+
+  let heard = Date.now();
+  const hear = (message) => { if (message.kind === "pong") { heard = Date.now(); show(false); } };
+  const show = (silent) => {
+    const notice = view.role("server-notice");
+    if (notice.hidden === !silent) return;
+    notice.hidden = !silent;
+    if (!silent) return;
+    const again = element("a", "Open this page again with these numbers");
+    again.href = view.link();
+    again.addEventListener("click", () => { again.href = view.link(); });
+    notice.replaceChildren("The server does not answer. Sliders, numbers and downloads go on working on this page. ", again, ".");
+  };
+  model.on("msg:custom", hear);
+  const watch = setInterval(() => {
+    try {
+      model.send({ kind: "ping" });
+    } catch {
+      // no connection to send on: the silence shows below
+    }
+    if (Date.now() - heard > SILENT_AFTER) show(true);
+  }, PING_EVERY);
+  return () => clearInterval(watch);
+}

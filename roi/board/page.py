@@ -1,0 +1,267 @@
+"""The page of a proposal: rendered here from `board.html`, complete without scripts, with the data that `board.js` runs on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from datetime import date
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import vl_convert
+from markupsafe import Markup
+
+import roi
+from roi import amounts, charts, words
+from roi.breakeven import grid
+from roi.inputs import Input, inputs, model
+from roi.javascript import module
+from roi.proposals import Proposal, Value, load, provenance_flags
+from roi.results import Result, evaluate
+
+HERE = Path(__file__).parent
+ALTERNATIVE = "raise-utilisation"
+"""The shipped proposal that every other is compared with: what could be done without a second region."""
+
+SITE_LINES = ("gpu_cost", "orchestration_cost", "vcpu_cost", "storage_cost", "egress_cost", "site_bill")
+
+_templates = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined)
+
+
+def tiles(result: Result) -> list[tuple[str, str]]:
+    """The lines at the top with their words."""
+    lines = model().lines
+    rate = amounts.quantity(result["discount_rate"], "%")
+    return [(name, f"NPV at {rate}" if name == "npv" else lines[name].label) for name in words.TILES]
+
+
+def versus(result: Result, other: Result | None) -> str:
+    """The difference in net gain against another choice, with its sign."""
+    difference = result["net_gain"] - (other["net_gain"] if other else 0.0)
+    return ("+" if difference > 0 else "") + amounts.money(difference)
+
+
+def alternative_result(proposal: Proposal, alternative: Proposal | None) -> Result | None:
+    """The alternative in the proposal's world: what its file does not set is as in the proposal."""
+    if alternative is None or alternative.key == proposal.key:
+        return None
+    shared = {name: value.base for name, value in proposal.inputs.items() if name not in alternative.inputs}
+    return evaluate(alternative, shared)
+
+
+def assumptions(proposal: Proposal) -> list[dict[str, str]]:
+    """Rows of the assumptions table: every scalar input, and every site input that the proposal gives."""
+    rows = [_assumption(row, row.name, "", proposal.inputs.get(row.name)) for row in inputs().values() if row.axis == "scalar"]
+    given: dict[str, Any] = {}
+    for fleet, region in proposal.regions:
+        for name, value in proposal.sites[fleet][region].items():
+            given[f"{fleet}.{region}.{name}"] = (inputs()[name], f"{fleet}, {region}", value)
+    rows += [_assumption(row, path, place, value) for path, (row, place, value) in given.items()]
+    # Site inputs of which some region keeps the default: the default and its source.
+    kept = [
+        row
+        for row in inputs().values()
+        if row.axis == "site" and any(row.name not in proposal.sites[fleet][region] for fleet, region in proposal.regions)
+    ]
+    return rows + [_assumption(row, f"default.{row.name}", "where a region gives none", None) for row in kept]
+
+
+def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[str, str]:
+    """One row, from the proposal's own words where it gives a value, else from the inputs' file."""
+    low, high = (row.spread.low, row.spread.high) if row.spread and not value else (None, None)
+    if value:
+        low, high = value.low, value.high
+    measured = value.measured if value else row.source.measured
+    dated = value.date if value else row.source.date
+    return {
+        "path": path,
+        "label": row.label,
+        "place": place,
+        "value": row.show(value.base if value else row.default),
+        "spread": "" if low is None or high is None else f"{row.show(low)} to {row.show(high)}",
+        "basis": "measured" if measured else (value.basis if value and value.basis else "assumed"),
+        "source": (value.source or "no source given") if value else row.source.title,
+        "link": (value.link if value else row.source.link) if (value.link if value else row.source.link).startswith("https://") else "",
+        "date": "" if dated is None else str(dated),
+        "owner": (value.owner or "not named") if value else row.source.owner,
+    }
+
+
+def flags(result: Result, today: date) -> list[str]:
+    """All plausibility flags: on the numbers, and on where they come from."""
+    return [*result.flags, *provenance_flags(result.proposal, today)]
+
+
+def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | None, today: date) -> str:
+    """The page of one proposal as an HTML element, complete without scripts."""
+    proposal, other = result.proposal, alternative_result(result.proposal, alternative)
+    passed = sum(result.checks.values())
+    ordered = [inputs()[name] for name in words.main_inputs()]
+    return _templates.get_template("board.html").render(
+        id=f"roi-{proposal.fingerprint[:8]}",
+        proposal=proposal,
+        proposals=list(proposals),
+        alternative=alternative if other else None,
+        result=result,
+        tiles=tiles(result),
+        verdict=words.verdict(result),
+        versus_nothing=versus(result, None),
+        versus_alternative=versus(result, other),
+        flags=flags(result, today),
+        main=ordered,
+        others=[row for row in inputs().values() if row.axis == "scalar" and not row.main],
+        site_rows=[row for row in inputs().values() if row.axis == "site"],
+        site_lines=SITE_LINES,
+        lines=model().lines,
+        axes=model().axes,
+        formulas={name: str(formula) for name, formula in model().formulas.items()},
+        assumptions=assumptions(proposal),
+        checks=f"{passed} of {len(result.checks)}",
+        svg={name: Markup(charts.static_svg(name, result)) for name in charts.SPECIFICATIONS},
+        show_line=words.show_line,
+        quantity=lambda value, unit: amounts.quantity(float(value), unit),
+        plain=amounts.plain,
+        footer=f"roi {roi.__version__}. Inputs {proposal.fingerprint[:12]}. Flags as of {today}.",
+    )
+
+
+def payload(proposals: Mapping[str, Proposal], selected: str, alternative: Proposal | None, today: date, with_html: bool) -> dict[str, Any]:
+    """All that `board.js` needs, as plain data.
+
+    Args:
+        proposals: those to choose from, by key.
+        selected: the key of the one shown first.
+        alternative: the proposal that the others are compared with.
+        today: the day as of which sources are old or not.
+        with_html: whether the page of each proposal comes along, for a host that has none yet.
+    """
+    known = model()
+    results = {key: Result(proposal) for key, proposal in proposals.items()}
+    described = {}
+    for key, proposal in proposals.items():
+        described[key] = _described(proposal) | {"flags": provenance_flags(proposal, today)}
+        if with_html:
+            described[key]["html"] = html(results[key], proposals.values(), alternative, today)
+    return {
+        "version": roi.__version__,
+        "selected": selected,
+        "proposals": described,
+        "alternative": None if alternative is None else _described(alternative),
+        "inputs": {
+            row.name: {
+                "label": row.label,
+                "unit": row.unit,
+                "display_unit": row.display_unit,
+                "axis": row.axis,
+                "range": row.range,
+                "slider": row.slider,
+                "whole": row.whole,
+                "less": row.less,
+                "more": row.more,
+                "allowed": row.allowed,
+                "note": row.note,
+            }
+            for row in inputs().values()
+        },
+        "lines": {
+            name: {
+                "label": line.label,
+                "unit": str(line.unit),
+                "axis": known.axes[name],
+                "arguments": line.arguments,
+                "formula": str(known.formulas[name]),
+                "flag": line.flag,
+            }
+            for name, line in known.lines.items()
+        },
+        "checks": known.checks,
+        "site_lines": SITE_LINES,
+        "asked": words.asked(),
+        "grids": {name: grid(name) for name in words.asked()},
+        "sentences": words.SENTENCES,
+        "charts": {name: specification() for name, specification in charts.SPECIFICATIONS.items()},
+        "bridge": [{"line": name, "label": label, "sign": sign} for name, (label, sign) in charts.BRIDGE.items()],
+        "scenario_lines": [*words.TILES, "payback_sustained", "benefit_cost_ratio", "roi_net", "baseline_bill", "proposed_bill"],
+    }
+
+
+def _described(proposal: Proposal) -> dict[str, Any]:
+    """A proposal as data: its words, what its file says, and every number that the model is given."""
+
+    def said(values: Mapping[str, Value]) -> dict[str, Any]:
+        return {name: value.model_dump(mode="json", exclude_defaults=True) for name, value in values.items()}
+
+    return {
+        "key": proposal.key,
+        "name": proposal.name,
+        "owner": proposal.owner,
+        "decision": proposal.decision,
+        "said": said(proposal.inputs),
+        "numbers": {row.name: proposal.number(row.name) for row in inputs().values() if row.axis == "scalar"},
+        "sites": [
+            {
+                "fleet": fleet,
+                "region": region,
+                "said": said(proposal.sites[fleet][region]),
+                "numbers": {row.name: proposal.site_number(fleet, region, row.name) for row in inputs().values() if row.axis == "site"},
+            }
+            for fleet, region in proposal.regions
+        ],
+    }
+
+
+@cache
+def script() -> str:
+    """The ES module of the board: the model, the amounts and `board.js`."""
+    parts = [module(model()), *((HERE / name).read_text(encoding="utf-8") for name in ("amounts.js", "board.js"))]
+    return "\n".join(parts)
+
+
+@cache
+def vega() -> str:
+    """Vega, Vega-Lite and vega-embed as vl-convert ships them, in a scope of their own; sets `window.vegaEmbed`."""
+    return "(() => {" + vl_convert.javascript_bundle() + "})();\n"
+
+
+def style() -> str:
+    """The style sheet of the board."""
+    return (HERE / "board.css").read_text(encoding="utf-8")
+
+
+def _json(data: Any) -> str:
+    """JSON that cannot close the script element it stands in, whatever a proposal's text holds."""
+    return json.dumps(data, allow_nan=False).replace("<", "\\u003c")
+
+
+def known_alternative() -> Proposal | None:
+    """The shipped proposal that others are compared with."""
+    return load(ALTERNATIVE)
+
+
+class Page:
+    """One proposal as a self-contained page whose sliders work without a server and without a network.
+
+    In a notebook it displays as the page itself.
+    """
+
+    def __init__(self, proposal: Proposal, today: date | None = None) -> None:
+        self.proposal = proposal
+        self.today = today or date.today()
+
+    def _repr_html_(self) -> str:
+        """The page as an HTML element with its style and scripts."""
+        alternative = known_alternative()
+        data = payload({self.proposal.key: self.proposal}, self.proposal.key, alternative, self.today, with_html=False)
+        return (
+            f"<style>{style()}</style>\n"
+            f'<div class="roi-page">{html(Result(self.proposal), [self.proposal], alternative, self.today)}</div>\n'
+            f'<script type="application/json" class="roi-data">{_json(data)}</script>\n'
+            f"<script>{vega()}</script>\n"
+            f'<script type="module">{script()}\nmountPages();</script>\n'
+        )
+
+    def document(self) -> str:
+        """The page as a whole HTML document."""
+        return _templates.get_template("document.html").render(title=self.proposal.name, body=Markup(self._repr_html_()))

@@ -1,0 +1,99 @@
+"""The board as a widget: the director's app in Voila, and in JupyterLab.
+
+Every scalar input is a synced trait, so that a notebook can set `board.latency_saved = 90` and read `board.net_gain`.
+"""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Any
+
+import anywidget
+import traitlets
+
+from roi.board.page import known_alternative, payload, script, style, vega
+from roi.inputs import inputs
+from roi.problems import InputError
+from roi.proposals import Proposal, load, shipped
+from roi.results import Result
+
+class _Board(anywidget.AnyWidget):
+    """The page of a proposal with the others to choose from.
+
+    Args:
+        proposal: the key of the proposal shown first.
+        proposals: those to choose from; the shipped ones by default.
+
+    `board.net_gain`, `board.cumulative` and every other line are computed here, in Python, from the board's present inputs.
+    """
+
+    _esm = vega() + script() + "\nexport default { render };\n"
+    _css = style()
+
+    data = traitlets.Dict().tag(sync=True)
+    proposal = traitlets.Unicode().tag(sync=True)
+    sites = traitlets.Dict().tag(sync=True)
+
+    def __init__(self, proposal: str = "two-region", proposals: list[Proposal] | None = None) -> None:
+        self._proposals = {each.key: each for each in proposals or map(load, shipped())}
+        if proposal not in self._proposals:
+            raise InputError(f"there is no proposal '{proposal}' on this board; it has {', '.join(self._proposals)}")
+        chosen = self._proposals[proposal]
+        super().__init__(
+            data=payload(self._proposals, proposal, known_alternative(), date.today(), with_html=True),
+            proposal=proposal,
+            **{row.name: chosen.number(row.name) for row in inputs().values() if row.axis == "scalar"},
+        )
+        self.on_msg(self._answer)
+
+    def _answer(self, _: Any, message: Any, buffers: Any) -> None:
+        """The browser asks whether the kernel is still there."""
+        if isinstance(message, dict) and message.get("kind") == "ping":
+            self.send({"kind": "pong"})
+
+    @traitlets.validate("proposal")
+    def _known_proposal(self, change: Any) -> str:
+        if change["value"] not in self._proposals:
+            raise traitlets.TraitError(f"there is no proposal '{change['value']}'")
+        return str(change["value"])
+
+    @traitlets.validate("sites")
+    def _known_sites(self, change: Any) -> dict[str, float]:
+        """Other values of site inputs, by path; whatever the browser sends is checked as a user's input is."""
+        try:
+            self._proposals[self.proposal].with_values(change["value"])
+        except InputError as error:
+            raise traitlets.TraitError(str(error)) from None
+        return dict(change["value"])
+
+    @property
+    def result(self) -> Result:
+        """The model's answer to the board's present inputs."""
+        scalars = {row.name: getattr(self, row.name) for row in inputs().values() if row.axis == "scalar"}
+        return Result(self._proposals[self.proposal].with_values({**scalars, **self.sites}))
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name in ("result", "comm"):
+            raise AttributeError(name)
+        return getattr(self.result, name)
+
+
+def _checked(name: str) -> Any:
+    """The validator of one input's trait: what the browser sends is checked as a user's input is."""
+
+    def check(self: _Board, change: Any) -> float:
+        try:
+            return inputs()[name].check(change["value"])
+        except ValueError as error:
+            raise traitlets.TraitError(str(error)) from None
+
+    return traitlets.validate(name)(check)
+
+
+_traits: dict[str, Any] = {}
+for _row in inputs().values():
+    if _row.axis == "scalar":
+        _traits[_row.name] = traitlets.Float(_row.default).tag(sync=True)
+        _traits[f"_check_{_row.name}"] = _checked(_row.name)
+
+Board: type[_Board] = type("Board", (_Board,), {"__doc__": _Board.__doc__, "__module__": __name__, **_traits})

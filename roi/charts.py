@@ -1,0 +1,173 @@
+"""The charts, authored in Altair: specifications for the browser, and the same drawn as static SVG.
+
+Colours are CSS variables of the page, so that one drawing serves light, dark and print. Scales that must hold still while a
+slider moves are parameters, which the browser sets when the slider is let go.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+import sys
+from typing import Any
+
+from roi import amounts
+from roi.results import Result
+from roi.words import show_line
+
+# jsonschema compiles a grammar of internationalised addresses on import, which takes seconds and which no chart needs.
+sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
+
+import altair as alt  # noqa: E402
+import vl_convert  # noqa: E402
+
+Rows = list[dict[str, Any]]
+Spec = dict[str, Any]
+
+MONEY_AXIS = (
+    "(datum.value < 0 ? '-$' : '$') + (abs(datum.value) >= 1e9 ? format(abs(datum.value) / 1e9, '~g') + 'B' : "
+    "abs(datum.value) >= 1e6 ? format(abs(datum.value) / 1e6, '~g') + 'M' : "
+    "abs(datum.value) >= 1e3 ? format(abs(datum.value) / 1e3, '~g') + 'K' : format(abs(datum.value), '~g'))"
+)
+
+BRIDGE = {
+    "release_benefit_total": ("Release gain", 1),
+    "saving_benefit_total": ("Compute saving", 1),
+    "running_cost_total": ("Added running cost", -1),
+    "upfront_cost": ("Upfront cost", -1),
+    "net_gain": ("Net gain", 0),
+}
+"""Rows of the bridge, from the lines of the model: their words, and whether they add to the net gain or take from it."""
+
+FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, sans-serif"
+
+
+def _configured(chart: Any) -> Spec:
+    spec: Spec = (
+        chart.configure(font=FONT, background="transparent", autosize=alt.AutoSizeParams(type="fit", contains="padding"))
+        .configure_view(stroke=None)
+        .configure_axis(
+            labelColor="var(--quiet)",
+            titleColor="var(--quiet)",
+            gridColor="var(--rule)",
+            domainColor="var(--rule)",
+            tickColor="var(--rule)",
+            labelFontSize=12,
+            titleFontSize=12,
+            titleFontWeight="normal",
+        )
+        .configure_text(fontSize=13, color="var(--ink)")
+        .to_dict()
+    )
+    return spec
+
+
+def cumulative() -> Spec:
+    """Cumulative cash by month with the zero line and the payback marked; data sets `months` and `payback`."""
+    low, high, last = (alt.param(name=name, value=value) for name, value in (("low", -1.0), ("high", 1.0), ("last", 18)))
+    x = alt.X("month:Q", title="month", scale=alt.Scale(domain=[0, {"expr": "last"}]), axis=alt.Axis(grid=False, tickMinStep=1))
+    y = alt.Y(
+        "cumulative:Q",
+        title=None,
+        scale=alt.Scale(domain=[{"expr": "low"}, {"expr": "high"}], nice=True, zero=False),
+        axis=alt.Axis(labelExpr=MONEY_AXIS, tickCount=6),
+    )
+    months = alt.Chart(alt.NamedData(name="months")).encode(x=x, y=y)
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color="var(--ink)", strokeWidth=1).encode(y="zero:Q")
+    line = months.mark_line(color="var(--ink)", strokeWidth=2.5, clip=True)
+    points = months.mark_point(size=60, opacity=0, filled=True, clip=True).encode(tooltip=[alt.Tooltip("text:N", title=" ")])
+    payback = alt.Chart(alt.NamedData(name="payback")).encode(x="month:Q", y="zero:Q")
+    dot = payback.mark_point(filled=True, size=90, color="var(--gain)", opacity=1, clip=True)
+    words = payback.mark_text(align="right", baseline="bottom", dx=-8, dy=-6, color="var(--gain)", fontWeight=600).encode(
+        text="text:N"
+    )
+    chart = alt.layer(zero, line, points, dot, words).add_params(low, high, last)
+    return _configured(chart.properties(width="container", height=260))
+
+
+def bridge() -> Spec:
+    """Where the net gain comes from and goes: one bar for each part, each from where the last one ends; data set `parts`."""
+    order = [label for label, _ in BRIDGE.values()]
+    low, high = (alt.param(name=name, value=value) for name, value in (("low", -1.0), ("high", 1.0)))
+    base = (
+        alt.Chart(alt.NamedData(name="parts"))
+        .transform_window(end_of_parts="sum(signed)", frame=[None, 0])
+        .transform_calculate(
+            end="datum.kind == 'total' ? datum.amount : datum.end_of_parts",
+            start="datum.kind == 'total' ? 0 : datum.end_of_parts - datum.signed",
+            edge="max(datum.start, datum.end)",
+        )
+        .encode(
+            y=alt.Y(
+                "label:N",
+                sort=order,
+                title=None,
+                axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelColor="var(--ink)"),
+            )
+        )
+    )
+    scale = alt.Scale(domain=[{"expr": "low"}, {"expr": "high"}], nice=True)
+    colour = alt.Color(
+        "kind:N",
+        legend=None,
+        scale=alt.Scale(domain=["gain", "loss", "total"], range=["var(--gain)", "var(--loss)", "var(--ink)"]),
+    )
+    bars = base.mark_bar(size=22, clip=True).encode(
+        x=alt.X("start:Q", title=None, scale=scale, axis=alt.Axis(labelExpr=MONEY_AXIS, tickCount=5)), x2="end:Q", color=colour
+    )
+    words = base.mark_text(align="left", dx=6).encode(x="edge:Q", text="text:N")
+    return _configured(alt.layer(bars, words).add_params(low, high).properties(width="container", height=200))
+
+
+SPECIFICATIONS = {"cumulative": cumulative, "bridge": bridge}
+
+
+def data(result: Result) -> dict[str, dict[str, Rows]]:
+    """The rows of each chart's data sets, as `board.js` makes them for other settings."""
+    payback = result["payback_month"]
+    parts = []
+    for name, (label, sign) in BRIDGE.items():
+        amount = sign * result[name] if sign else result[name]
+        kind = "total" if not sign else "gain" if sign > 0 else "loss"
+        parts.append(
+            {"label": label, "amount": amount, "signed": amount if sign else 0.0, "kind": kind, "text": amounts.money(amount)}
+        )
+    return {
+        "cumulative": {
+            "months": [
+                {"month": month, "cumulative": float(value), "text": f"month {month}: {amounts.money(float(value))}"}
+                for month, value in enumerate(result["cumulative"])
+            ],
+            "payback": [{"month": payback, "zero": 0, "text": show_line(result, "payback_month")}]
+            if 0 < payback < math.inf
+            else [],
+        },
+        "bridge": {"parts": parts},
+    }
+
+
+def limits(name: str, rows: dict[str, Rows]) -> dict[str, float]:
+    """The parameters of a chart's scales that fit its rows, with room for the words beside the bars."""
+    if name == "cumulative":
+        values = [row["cumulative"] for row in rows["months"]]
+        return {"low": min(0.0, *values), "high": max(0.0, *values) or 1.0, "last": rows["months"][-1]["month"]}
+    ends = [0.0]
+    for row in rows["parts"]:
+        ends.append(row["amount"] if row["kind"] == "total" else ends[-1] + row["signed"])
+    low, high = min(ends), max(ends)
+    room = (high - low or 1.0) * 0.16
+    return {"low": low, "high": high + room}
+
+
+def static_svg(name: str, result: Result, width: int = 640) -> str:
+    """The chart of a result as an SVG element that fits its container, for pages without scripts, for print and for decks."""
+    spec, rows = SPECIFICATIONS[name](), data(result)[name]
+    spec["width"] = width
+    spec["datasets"] = rows
+    values = limits(name, rows)
+    spec["params"] = [{**param, "value": values[param["name"]]} for param in spec["params"]]
+    svg = vl_convert.vegalite_to_svg(spec)
+    # Fixed sizes give way to the viewBox, and Vega's own class names to nothing that could clash.
+    head, rest = svg.split(">", 1)
+    head = re.sub(r' (?:width|height)="[^"]*"', "", head)
+    return f'{head} role="img">{rest}'
