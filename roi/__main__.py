@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
-from dataclasses import asdict
-from datetime import date
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from roi import InputError, Proposal, Result, __version__, evaluate, load, report
-from roi.inputs import inputs, model
+from roi.inputs import model
 from roi.problems import Problem
-from roi.proposals import provenance_flags
 
 app = typer.Typer(
     help="Decide whether a multi-region Kubeflow GPU-training deployment pays back.",
@@ -64,7 +61,7 @@ def _options(
 
 @app.command()
 def serve(
-    port: Annotated[int, typer.Option(min=1, max=65535, help="The port to listen on.")] = 8866,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8866,
     ip: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 lets others in.")] = "127.0.0.1",
     token: Annotated[str, typer.Option(help="Ask every viewer for this token.")] = "",
     base_url: Annotated[str, typer.Option(help="The path under which a proxy serves the app.")] = "/",
@@ -81,7 +78,7 @@ def check(proposals: Proposals) -> None:
     good, bad = _load_each(proposals)
     for given, proposal in good.items():
         say(f"{given}: good ({proposal.name})")
-        for flag in _flags(Result(proposal)):
+        for flag in report.flags(Result(proposal)):
             say(f"{given}: flag: {flag}")
     for error in bad.values():
         complain(str(error))
@@ -104,7 +101,11 @@ def evaluate_(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object; infinite and undefined values are null.")] = False,
 ) -> None:
     """Evaluate a proposal: the verdict and every line of the model."""
-    result = evaluate(load(proposal), _changes(settings or []))
+    loaded, changes = load(proposal), _changes(settings or [])
+    try:
+        result = evaluate(loaded, changes)
+    except InputError as error:
+        raise InputError([replace(problem, file="--set") for problem in error.problems]) from error
     if explain:
         try:
             tree = result.explain(explain)
@@ -131,12 +132,111 @@ def report_(
     good, bad = _load_each(proposals)
     for error in bad.values():
         complain(str(error))
-    report.refuse_folders(good, output)
     failed = {given: str(error) for given, error in bad.items()}
     if good:
+        report.prepare(good, output)
         failed |= _report_each(good, output, jobs)
-        report.write_index(good, failed, output)
-        say(f"{output / 'index.html'}: compares {len(proposals) - len(failed)} of {len(proposals)} proposals")
+    results = {given: Result(proposal) for given, proposal in good.items() if given not in failed}
+    if results:
+        report.write_index(results, failed, output)
+        say(f"{output / 'index.html'}: all {len(results)} side by side")
     if failed:
-        complain(f"{len(failed)} of {len(proposals)} failed: {', '.join(failed)}")
+        complain(f"{len(failed)} of {len(failed) + len(results)} failed: {', '.join(failed)}")
         raise typer.Exit(2)
+
+
+@app.command()
+def export(
+    proposal: OneProposal,
+    html: Annotated[Path, typer.Option("--html", metavar="FILE", help="Write the page as one self-contained HTML file.")],
+) -> None:
+    """Write a proposal as one file, without running a notebook."""
+    from roi.board import Page
+
+    report.write_whole(html, Page(load(proposal)).document())
+    say(str(html))
+
+
+def _load_each(proposals: list[str]) -> tuple[dict[str, Proposal], dict[str, InputError]]:
+    """The proposals that are good and what is wrong with the others, by path or name as given."""
+    good, bad = {}, {}
+    for given in proposals:
+        try:
+            good[given] = load(given)
+        except InputError as error:
+            bad[given] = error
+    return good, bad
+
+
+def _changes(settings: list[str]) -> dict[str, float | str]:
+    """The values of `--set NAME=VALUE`. What is not a number stays text, which its input refuses in its own words."""
+    changes: dict[str, float | str] = {}
+    problems = []
+    for setting in settings:
+        name, equals, text = (part.strip() for part in setting.partition("="))
+        if not name or not equals:
+            problems.append(Problem(f"'{setting}' is not NAME=VALUE; write it like latency_saved=90", "--set"))
+        elif name in changes:
+            problems.append(Problem(f"{name} is set twice; keep one of the two", "--set"))
+        else:
+            try:
+                changes[name] = float(text)
+            except ValueError:
+                changes[name] = text
+    if problems:
+        raise InputError(problems)
+    return changes
+
+
+def _print(result: Result) -> None:
+    """The verdict, all lines that are one number each, and what is odd."""
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+
+    from roi import words
+
+    say(result.proposal.name)
+    say(words.verdict(result))
+    table = Table(box=box.SIMPLE_HEAD, header_style="")
+    table.add_column("Line")
+    table.add_column("Value", justify="right", no_wrap=True)
+    table.add_column("Name", no_wrap=True, style="dim")
+    for name in result.scalars:
+        table.add_row(model().lines[name].label, words.show_line(result, name), name)
+    # Where nobody looks at it, a table is as wide as it needs to be.
+    Console(width=None if sys.stdout.isatty() else 1000, markup=False, emoji=False, highlight=False).print(table)
+    for name, is_zero in result.checks.items():
+        if not is_zero:
+            say(f"Does not add up: {model().lines[name].label}")
+    for flag in report.flags(result):
+        say(f"Flag: {flag}")
+
+
+def _report_each(proposals: dict[str, Proposal], output: Path, jobs: int) -> dict[str, str]:
+    """Make the reports with a progress bar on a terminal; returns what went wrong, by path or name as given."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    failed: dict[str, str] = {}
+    console = Console(stderr=True)
+
+    def tell(given: str) -> None:
+        if given in failed:
+            complain(f"{given}: {failed[given]}")
+        else:
+            say(str(output / proposals[given].key / report.FILES[0]))
+
+    def on_done(given: str, failure: str) -> None:
+        if failure:
+            failed[given] = failure
+        if not console.is_terminal:
+            tell(given)
+
+    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("Reports", total=len(proposals) * report.steps())
+        report.write_reports(proposals, output, jobs, lambda: bar.advance(task), on_done)
+    if console.is_terminal:
+        for given in proposals:
+            tell(given)
+    return failed

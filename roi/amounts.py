@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from functools import cache
 
 SUFFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "B": 1e9, "bn": 1e9, "%": 0.01}
 
@@ -33,6 +34,12 @@ def plain(value: float) -> str:
     """A number as it is written in a file: `1200000`, `0.12`, at most 12 significant digits."""
     text = f"{value:.12g}"
     return format(float(text), "f").rstrip("0").rstrip(".") if "e" in text and abs(value) < 1e21 and abs(value) >= 1 else text
+
+
+def boxed(value: float) -> str:
+    """A number as it stands in a box that takes exact values: all its digits, thousands set apart."""
+    whole, point, rest = plain(value).partition(".")
+    return f"{int(whole):,}" + point + rest if whole.lstrip("-").isdigit() else plain(value)
 
 
 def money(value: float) -> str:
@@ -73,8 +80,31 @@ def _grouped(size: float, decimals: int) -> str:
     return f"{size:,.{decimals}f}"
 
 
+NOUNS = {
+    "GB": ("GB", "GB"),
+    "USD": ("USD", "USD"),
+    "gpu": ("GPU", "GPUs"),
+    "ms": ("ms", "ms"),
+    "vcpu": ("vCPU", "vCPUs"),
+}
+"""Base units that are not written as English nouns with an s: singular and plural."""
+
+
+@cache
+def unit_words(unit: str) -> tuple[str, str]:
+    """A unit as people write it, after one and after any other number: `GPU-hour/month` and `GPU-hours/month`."""
+    above, _, below = unit.replace("(", "").replace(")", "").partition("/")
+    singular = "-".join(NOUNS.get(base, (base, ""))[0] for base in above.split("*"))
+    *first, last = above.split("*")
+    plural = "-".join([*(NOUNS.get(base, (base, ""))[0] for base in first), NOUNS.get(last, ("", f"{last}s"))[1]])
+    per = "-".join(NOUNS.get(base, (base, ""))[0] for base in below.split("*"))
+    if above in ("1", "%"):
+        singular = plural = above
+    return (f"{singular}/{per}", f"{plural}/{per}") if below else (singular, plural)
+
+
 def quantity(value: float, unit: str) -> str:
-    """A value with its unit as a page shows it: `120 ms/step`, `$250K/day`, `$11.53/(gpu*hour)`.
+    """A value with its unit as a page shows it: `120 ms/step`, `18 months`, `$250K/day`, `$11.53/GPU-hour`.
 
     The units `%` and `%/year` show a share as hundredths: 0.8 as `80 %`.
     """
@@ -82,14 +112,13 @@ def quantity(value: float, unit: str) -> str:
         return "not defined"
     if unit == "month" and value == math.inf:
         return "not within the horizon"
+    words = unit_words(unit)[0 if abs(value) == 1 else 1]
     if unit.startswith("USD"):
         shown = money(value) if abs(value) >= 1000 else small_money(value)
-        return f"{shown}{unit[3:]}"
+        return f"{shown}{words[3:]}"
     if unit.startswith("%"):
-        return f"{figures(value * 100)} {unit}"
-    if unit == "1":
-        return figures(value)
-    return f"{figures(value)} {unit}"
+        return f"{figures(value * 100)} {words}"
+    return figures(value) if unit == "1" else f"{figures(value)} {words}"
 
 
 def small_money(value: float) -> str:

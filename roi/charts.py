@@ -102,7 +102,7 @@ def bridge() -> Spec:
                 "label:N",
                 sort=order,
                 title=None,
-                axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelColor="var(--ink)"),
+                axis=alt.Axis(ticks=False, domain=False, labelLimit=170, labelPadding=8, labelColor="var(--ink)"),
             )
         )
     )
@@ -155,7 +155,7 @@ def limits(name: str, rows: dict[str, Rows]) -> dict[str, float]:
     for row in rows["parts"]:
         ends.append(row["amount"] if row["kind"] == "total" else ends[-1] + row["signed"])
     low, high = min(ends), max(ends)
-    room = (high - low or 1.0) * 0.16
+    room = (high - low or 1.0) * 0.22
     return {"low": low, "high": high + room}
 
 
@@ -163,7 +163,7 @@ def static_svg(name: str, result: Result, width: int = 640) -> str:
     """The chart of a result as an SVG element that fits its container, for pages without scripts, for print and for decks."""
     spec, rows = SPECIFICATIONS[name](), data(result)[name]
     spec["width"] = width
-    spec["datasets"] = rows
+    spec["datasets"] = spec.get("datasets", {}) | rows
     values = limits(name, rows)
     spec["params"] = [{**param, "value": values[param["name"]]} for param in spec["params"]]
     svg = vl_convert.vegalite_to_svg(spec)

@@ -22,10 +22,18 @@ INPUTS_FILE = ROOT / "data" / "inputs.yaml"
 PRICE_AGE_DAYS = 180
 
 
+class YearOnly(date):
+    """A year of which no day is known. Its age counts from the first day, the oldest that the figure can be."""
+
+    def isoformat(self) -> str:
+        return f"{self.year}"
+
+    __str__ = isoformat
+
+
 def _source_date(value: Any) -> Any:
-    """A year alone stands for its first day: the oldest that the figure can be."""
     if isinstance(value, int) and not isinstance(value, bool) and 1900 < value < 2200:
-        return date(value, 1, 1)
+        return YearOnly(value, 1, 1)
     if type(value) is date:
         return value
     raise ValueError(f"{value!r} is not a date; write it like 2026-10-14, or the year alone where no more is known")

@@ -37,13 +37,24 @@ function smallMoney(value) {
   return (value < 0 ? "-" : "") + "$" + text;
 }
 
+let unitWords = {}; // unit -> how it is written after one and after any other number; set by the page's data
+
 function quantity(value, unit) {
   if (Number.isNaN(value)) return "not defined";
   if (unit === "month" && value === Infinity) return "not within the horizon";
-  if (unit.startsWith("USD")) return (Math.abs(value) >= 1000 ? money(value) : smallMoney(value)) + unit.slice(3);
-  if (unit.startsWith("%")) return `${figures(value * 100)} ${unit}`;
-  return unit === "1" ? figures(value) : `${figures(value)} ${unit}`;
+  const words = unitWords[unit][Math.abs(value) === 1 ? 0 : 1];
+  if (unit.startsWith("USD")) return (Math.abs(value) >= 1000 ? money(value) : smallMoney(value)) + words.slice(3);
+  if (unit.startsWith("%")) return `${figures(value * 100)} ${words}`;
+  return unit === "1" ? figures(value) : `${figures(value)} ${words}`;
 }
+
+// A number as a file has it, without exponents in the range that people read; in a box with thousands set apart.
+function plainNumber(value) {
+  const text = String(Number(value.toPrecision(12)));
+  return text.includes("e") && Math.abs(value) >= 1 ? BigInt(Math.round(value)).toString() : text;
+}
+
+const boxed = (value) => plainNumber(value).replace(/^-?\d+(?=\.|$)/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));
 
 const SUFFIXES = { k: 1e3, K: 1e3, m: 1e6, M: 1e6, B: 1e9, bn: 1e9, "%": 0.01 };
 const AMOUNT =

@@ -118,21 +118,25 @@ const LIMITS = {
     const ends = [0];
     for (const part of parts) ends.push(part.kind === "total" ? part.amount : ends[ends.length - 1] + part.signed);
     const low = Math.min(...ends), high = Math.max(...ends);
-    return { low, high: high + (high - low || 1) * 0.16 };
+    return { low, high: high + (high - low || 1) * 0.22 };
   },
 };
 
 // --- one board --------------------------------------------------------------------------------------------------------------
 
 class BoardView {
-  // host.readLink() -> URLSearchParams of the state; host.linkTo(params) -> address; host.changed(state) after each change.
+  // host.readLink() -> URLSearchParams of the state; host.linkTo(params) -> address; host.changed(board, settled) after each change;
+  // host.selected and host.numbers, where given, are the proposal and the inputs to begin with.
   constructor(root, data, host) {
+    unitWords = data.unit_words;
     this.data = data;
     this.host = host;
     this.root = root;
     this.scenarios = [];
-    this.open(data.selected);
-    this.applyLink(host.readLink());
+    const link = host.readLink(); // before anything is shown, since what is shown writes the address
+    this.open(host.selected ?? data.selected);
+    for (const [path, value] of Object.entries(host.numbers ?? {})) this.set(path, value);
+    this.applyLink(link);
   }
 
   get proposal() { return this.data.proposals[this.key]; }
@@ -203,7 +207,7 @@ class BoardView {
       this.set(path, value);
       box.setAttribute("aria-invalid", "false");
       this.notice("");
-      box.value = plainNumber(value);
+      box.value = boxed(value);
     } catch (error) {
       box.setAttribute("aria-invalid", "true");
       this.notice(`${error.message}. ${this.place(path).row.label} stays at ${this.shown(path)}.`);
@@ -341,11 +345,11 @@ class BoardView {
           element.value = value;
           element.setAttribute("aria-valuetext", quantity(value, row.display_unit));
         } else if (element.matches("input")) {
-          if (document.activeElement !== element || element.getAttribute("aria-invalid") !== "true") element.value = plainNumber(value);
+          if (document.activeElement !== element || element.getAttribute("aria-invalid") !== "true") element.value = boxed(value);
           element.closest("td")?.classList.toggle("is-changed", changed);
           if (element.closest("td")) element.title = changed ? `was ${quantity(then.numbers[name], row.display_unit)}` : "";
         } else if (element.matches("[data-was]")) {
-          element.textContent = changed ? `was ${quantity(then.numbers[name], row.display_unit)}` : row.note;
+          element.textContent = changed ? `was ${quantity(then.numbers[name], row.display_unit)}` : "";
           element.closest("[data-input]").classList.toggle("is-changed", changed);
         } else if (element.matches("[data-source]")) {
           element.dataset.original ??= element.innerHTML;
@@ -395,7 +399,7 @@ class BoardView {
     for (const cell of this.all("[data-value]")) cell.textContent = quantity(values[cell.dataset.value], this.data.lines[cell.dataset.value].unit);
     for (const cell of this.all("[data-site-line]")) {
       const [name, index] = cell.dataset.siteLine.split(".");
-      cell.textContent = quantity(values[name][index], this.data.lines[name].unit);
+      cell.textContent = money(values[name][index]);
     }
     const passed = this.data.checks.filter((name) => Math.abs(values[name]) < 0.005).length;
     this.role("checks").textContent = `${passed} of ${this.data.checks.length}`;
@@ -407,7 +411,7 @@ class BoardView {
     this.mounted = Promise.all(this.all("[data-chart]").map(async (holder) => {
       const name = holder.dataset.chart, rows = CHARTS[name](this.data, solve(this.state.numbers, this.state.sites)), limits = LIMITS[name](rows);
       const specification = {
-        ...this.data.charts[name], datasets: rows,
+        ...this.data.charts[name], datasets: { ...this.data.charts[name].datasets, ...rows },
         params: this.data.charts[name].params.map((param) => ({ ...param, value: limits[param.name] })),
       };
       const target = document.createElement("div");
@@ -524,7 +528,7 @@ class BoardView {
   difference(name, value) {
     if (!Number.isFinite(value)) return "not defined";
     const unit = this.data.lines[name].unit;
-    const shown = unit === "USD" ? money(value) : unit === "month" ? `${figures(halfUp(Math.abs(value), 1) * Math.sign(value))} months` : quantity(value, unit);
+    const shown = unit === "USD" ? money(value) : quantity(unit === "month" ? Math.sign(value) * halfUp(Math.abs(value), 1) : value, unit);
     return (value > 0 ? "+" : "") + shown;
   }
 
@@ -613,12 +617,6 @@ function element(tag, text = "") {
   return made;
 }
 
-// A number as a file has it, without exponents in the range that people read.
-const plainNumber = (value) => {
-  const text = String(Number(value.toPrecision(12)));
-  return text.includes("e") && Math.abs(value) >= 1 ? BigInt(Math.round(value)).toString() : text;
-};
-
 function download(name, type, text) {
   const anchor = document.createElement("a");
   anchor.href = URL.createObjectURL(new Blob([text], { type }));
@@ -630,7 +628,7 @@ function download(name, type, text) {
 // --- hosts ------------------------------------------------------------------------------------------------------------------
 
 // A page on its own keeps its state in the fragment of its address.
-export function mountPages() {
+function mountPages() {
   for (const page of document.querySelectorAll(".roi-page")) {
     if (page.dataset.mounted) continue;
     page.dataset.mounted = "yes";
@@ -654,9 +652,14 @@ export function mountPages() {
 const PING_EVERY = 2_000, SILENT_AFTER = 6_000;
 
 // The widget: inputs are traits of the model, the address's query is the state, and the kernel is asked whether it is still there.
-export function render({ model, el }) {
+function render({ model, el }) {
+  let speaking = true; // until the board shows what the model holds
   const ownPage = document.querySelector("[data-roi-app]") !== null;
-  const view = new BoardView(el, model.get("data"), {
+  const data = model.get("data");
+  const scalars = Object.keys(data.inputs).filter((name) => data.inputs[name].axis === "scalar");
+  const view = new BoardView(el, data, {
+    selected: model.get("proposal"),
+    numbers: { ...Object.fromEntries(scalars.map((name) => [name, model.get(name)])), ...model.get("sites") },
     readLink: () => new URLSearchParams(ownPage ? location.search : ""),
     linkTo: (params) => {
       const address = new URL(location.href);
@@ -671,7 +674,8 @@ export function render({ model, el }) {
       if (settled && ownPage) history.replaceState(null, "", board.link());
     },
   });
-  let speaking = false;
+  speaking = false;
+  tell(view);
 
   function tell(board) {
     if (speaking) return;
@@ -690,7 +694,7 @@ export function render({ model, el }) {
   }
 
   // A notebook that sets a trait moves the board.
-  for (const name of Object.keys(view.state.numbers)) {
+  for (const name of scalars) {
     model.on(`change:${name}`, () => {
       if (speaking || view.state.numbers[name] === model.get(name)) return;
       view.guard(() => { view.set(name, model.get(name)); view.update({ settled: true }); });

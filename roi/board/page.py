@@ -26,6 +26,7 @@ ALTERNATIVE = "raise-utilisation"
 """The shipped proposal that every other is compared with: what could be done without a second region."""
 
 SITE_LINES = ("gpu_cost", "orchestration_cost", "vcpu_cost", "storage_cost", "egress_cost", "site_bill")
+"""The lines in dollars a month that the table of regions shows under its inputs."""
 
 _templates = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined)
 
@@ -78,12 +79,15 @@ def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[
     return {
         "path": path,
         "label": row.label,
+        "note": row.note,
         "place": place,
         "value": row.show(value.base if value else row.default),
         "spread": "" if low is None or high is None else f"{row.show(low)} to {row.show(high)}",
         "basis": "measured" if measured else (value.basis if value and value.basis else "assumed"),
         "source": (value.source or "no source given") if value else row.source.title,
-        "link": (value.link if value else row.source.link) if (value.link if value else row.source.link).startswith("https://") else "",
+        "link": (value.link if value else row.source.link)
+        if (value.link if value else row.source.link).startswith("https://")
+        else "",
         "date": "" if dated is None else str(dated),
         "owner": (value.owner or "not named") if value else row.source.owner,
     }
@@ -122,12 +126,16 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         svg={name: Markup(charts.static_svg(name, result)) for name in charts.SPECIFICATIONS},
         show_line=words.show_line,
         quantity=lambda value, unit: amounts.quantity(float(value), unit),
-        plain=amounts.plain,
+        money=lambda value: amounts.money(float(value)),
+        boxed=amounts.boxed,
+        unit_words=amounts.unit_words,
         footer=f"roi {roi.__version__}. Inputs {proposal.fingerprint[:12]}. Flags as of {today}.",
     )
 
 
-def payload(proposals: Mapping[str, Proposal], selected: str, alternative: Proposal | None, today: date, with_html: bool) -> dict[str, Any]:
+def payload(
+    proposals: Mapping[str, Proposal], selected: str, alternative: Proposal | None, today: date, with_html: bool
+) -> dict[str, Any]:
     """All that `board.js` needs, as plain data.
 
     Args:
@@ -161,7 +169,6 @@ def payload(proposals: Mapping[str, Proposal], selected: str, alternative: Propo
                 "less": row.less,
                 "more": row.more,
                 "allowed": row.allowed,
-                "note": row.note,
             }
             for row in inputs().values()
         },
@@ -177,6 +184,7 @@ def payload(proposals: Mapping[str, Proposal], selected: str, alternative: Propo
             for name, line in known.lines.items()
         },
         "checks": known.checks,
+        "unit_words": {unit: amounts.unit_words(unit) for unit in _units()},
         "site_lines": SITE_LINES,
         "asked": words.asked(),
         "grids": {name: grid(name) for name in words.asked()},
@@ -187,11 +195,17 @@ def payload(proposals: Mapping[str, Proposal], selected: str, alternative: Propo
     }
 
 
+def _units() -> set[str]:
+    """Every unit that a page shows a value in."""
+    return {str(line.unit) for line in model().lines.values()} | {row.display_unit for row in inputs().values()} | {"1", "%"}
+
+
 def _described(proposal: Proposal) -> dict[str, Any]:
     """A proposal as data: its words, what its file says, and every number that the model is given."""
 
     def said(values: Mapping[str, Value]) -> dict[str, Any]:
-        return {name: value.model_dump(mode="json", exclude_defaults=True) for name, value in values.items()}
+        fields = {name: value.model_dump(exclude_defaults=True) for name, value in values.items()}
+        return {name: {k: str(v) if isinstance(v, date) else v for k, v in each.items()} for name, each in fields.items()}
 
     return {
         "key": proposal.key,
@@ -205,7 +219,9 @@ def _described(proposal: Proposal) -> dict[str, Any]:
                 "fleet": fleet,
                 "region": region,
                 "said": said(proposal.sites[fleet][region]),
-                "numbers": {row.name: proposal.site_number(fleet, region, row.name) for row in inputs().values() if row.axis == "site"},
+                "numbers": {
+                    row.name: proposal.site_number(fleet, region, row.name) for row in inputs().values() if row.axis == "site"
+                },
             }
             for fleet, region in proposal.regions
         ],

@@ -17,6 +17,7 @@ from roi.problems import InputError
 from roi.proposals import Proposal, load, shipped
 from roi.results import Result
 
+
 class _Board(anywidget.AnyWidget):
     """The page of a proposal with the others to choose from.
 

@@ -1,0 +1,375 @@
+"""Reports: `notebooks/proposal.ipynb` run for each proposal, its page and its numbers, and an index that compares them all.
+
+The notebook imports this module too, so papermill and nbconvert are imported only where they are used.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from datetime import date
+from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import roi
+from roi import amounts, words
+from roi.inputs import ROOT, inputs, model
+from roi.lines import did_you_mean
+from roi.problems import InputError, Problem
+from roi.proposals import FLEETS, Proposal, load, provenance_flags
+from roi.results import Result, evaluate
+
+if TYPE_CHECKING:
+    import jinja2
+    from nbformat import NotebookNode
+
+NOTEBOOK = ROOT / "notebooks" / "proposal.ipynb"
+TEMPLATES = Path(__file__).parent / "report_template"
+STYLES = Path(__file__).parent / "board"
+FILES = ("report.html", "report.ipynb", "results.json")
+
+# --- what the notebook calls ------------------------------------------------------------------------------------------------
+
+_HISTORY = re.compile(r"_{1,3}|_i{1,3}|_i?\d+")
+"""Names under which IPython keeps what was typed and shown."""
+
+
+def from_parameters(namespace: Mapping[str, Any]) -> Result:
+    """The result for a notebook's parameters: a proposal, and the inputs that are set to other values.
+
+    papermill injects an unknown name as gladly as a known one, so every plain value in the notebook counts as a parameter.
+
+    Args:
+        namespace: the notebook's `globals()`. `proposal` is a path or a shipped name, `sites` holds values of single regions;
+            any other name is an input, and None leaves it as the proposal has it.
+
+    Raises:
+        InputError: an unknown name, a value that its input refuses, or a proposal that is refused.
+    """
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    hidden = shell.user_ns_hidden if shell else {}
+    given: dict[str, Any] = {
+        name: value
+        for name, value in namespace.items()
+        if isinstance(value, str | int | float | list | dict | None)
+        and not _HISTORY.fullmatch(name)
+        and not (name in hidden and hidden[name] is value)
+    }
+    proposal, sites = given.pop("proposal", None), given.pop("sites", None) or {}
+    scalars = [row.name for row in inputs().values() if row.axis == "scalar"]
+    problems = []
+    if not isinstance(proposal, str):
+        problems.append(f"proposal is {proposal!r}; write the path of a YAML file or the name of a shipped proposal")
+    if not isinstance(sites, dict):
+        problems.append(f"sites is {sites!r}; write -y 'sites: {{proposed.europe-west4.gpu_price: 12}}'")
+    for name in given:
+        if name in inputs() and name not in scalars:
+            problems.append(f"{name} has a value for each site; write -y 'sites: {{proposed.europe-west4.{name}: ...}}'")
+        elif name not in scalars:
+            problems.append(f"'{name}' is not a parameter{did_you_mean(name, ['proposal', 'sites', *scalars])}")
+    if problems:
+        raise InputError([Problem(problem, "parameters") for problem in problems])
+    return evaluate(load(proposal), {name: value for name, value in given.items() if value is not None} | sites)
+
+
+def monthly_table(result: Result) -> str:
+    """The cash of each month as an HTML table."""
+    known = model()
+    behind = {*_behind("cumulative"), *_behind("discounted")}
+    shown = {name: known.lines[name].label for name in result.months if name in behind and str(known.unit(name)) == "USD"}
+    frame = result.to_frame()[list(shown)].map(amounts.money).rename(columns=shown).rename_axis(index=None, columns="Month")
+    return f'<div class="wide">{frame.to_html(border=0, classes="months")}</div>'
+
+
+def lines_table(result: Result, name: str) -> str:
+    """The lines behind a number, in the order in which they are read, each with its value and formula, as an HTML table."""
+    rows = [
+        (each, model().lines[each].label, _shown(result, each), str(model().formulas[each]))
+        for each in model().lines
+        if each in _behind(name)
+    ]
+    return _templates().get_template("lines.html.j2").render(rows=rows)
+
+
+@cache
+def _behind(name: str) -> set[str]:
+    """The line itself and every line that it reads, at whatever remove."""
+    line = model().lines.get(name)
+    return {name}.union(*(_behind(each) for each in line.arguments)) if line else set()
+
+
+def _shown(result: Result, name: str) -> str:
+    """A line's value; of a line by site every site's, of a line by month the first and the last."""
+    unit = str(model().unit(name))
+    if model().axes[name] == "scalar":
+        return words.show_line(result, name)
+    values = [amounts.quantity(float(value), unit) for value in result[name]]
+    return " | ".join(values) if model().axes[name] == "site" else f"{values[0]} .. {values[-1]}"
+
+
+# --- files ------------------------------------------------------------------------------------------------------------------
+
+
+def as_json(data: Any) -> str:
+    """Strict JSON with sorted keys; what is infinite or undefined is null."""
+
+    def strict(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: strict(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return [strict(each) for each in value]
+        return None if isinstance(value, float) and not math.isfinite(value) else value
+
+    return json.dumps(strict(data), allow_nan=False, indent=2, sort_keys=True)
+
+
+def results_json(result: Result) -> str:
+    """The inputs, lines, flags and checks of a result; equal inputs give equal bytes."""
+    proposal, rows = result.proposal, inputs().values()
+    contents = {
+        "proposal": proposal.key,
+        "name": proposal.name,
+        "version": roi.__version__,
+        "input_hash": proposal.fingerprint,
+        "inputs": {row.name: proposal.number(row.name) for row in rows if row.axis == "scalar"},
+        "sites": {
+            fleet: {
+                region: {row.name: proposal.site_number(fleet, region, row.name) for row in rows if row.axis == "site"}
+                for region in proposal.sites[fleet]
+            }
+            for fleet in FLEETS
+        },
+        "lines": result.scalars,
+        "months": result.months,
+        "flags": result.flags,
+        "checks": result.checks,
+    }
+    return as_json(contents) + "\n"
+
+
+def write_whole(path: Path, text: str) -> None:
+    """Write a file whole or not at all: under a temporary name beside it, then in its place.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            temporary.write_text(text, encoding="utf-8", newline="")
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise InputError([Problem(f"cannot be written: {error.strerror}", str(path))]) from error
+
+
+def flags(result: Result) -> list[str]:
+    """What is odd but legal today, in the numbers and in where they come from."""
+    return [*result.flags, *provenance_flags(result.proposal, date.today())]
+
+
+# --- reports ----------------------------------------------------------------------------------------------------------------
+
+
+def prepare(proposals: Mapping[str, Proposal], folder: Path) -> None:
+    """Make the folder that receives the reports, before any of them is begun.
+
+    Args:
+        proposals: the checked proposals, by the path or name under which the user knows them.
+        folder: receives a folder for each proposal, named by its key.
+
+    Raises:
+        InputError: the folder cannot be made or written to, or two proposals would share one folder.
+    """
+    problems = []
+    by_key: dict[str, list[str]] = {}
+    for given, proposal in proposals.items():
+        by_key.setdefault(proposal.key, []).append(given)
+    for key, sharing in by_key.items():
+        if len(sharing) > 1:
+            problems.append(Problem(f"{' and '.join(sharing)} would both be reported in {folder / key}; rename one of the files"))
+        if key in (".", "..", "index.html"):
+            problems.append(Problem(f"{sharing[0]} cannot give its name to a folder, '{key}'; rename the file"))
+    if folder.exists() and not folder.is_dir():
+        problems.append(Problem("is a file; give a folder that receives the reports", str(folder)))
+    if problems:
+        raise InputError(problems)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError([Problem(f"cannot be made: {error.strerror}", str(folder))]) from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError([Problem("cannot be written to; give another folder, or the right to write there", str(folder))])
+
+
+def write_reports(
+    proposals: Mapping[str, Proposal],
+    folder: Path,
+    jobs: int,
+    on_step: Callable[[], None],
+    on_done: Callable[[str, str], None],
+) -> None:
+    """Write the report of each proposal; one that fails stops no other, and leaves no file of its own.
+
+    Args:
+        proposals: the checked proposals, by the path or name under which the user knows them.
+        folder: where `prepare` has made room.
+        jobs: how many to make at once.
+        on_step: called `steps()` times for each proposal.
+        on_done: called with the proposal's path or name and with what went wrong, which is empty where nothing did.
+    """
+    from roi.kernel import OwnKernel
+
+    with ThreadPoolExecutor(jobs) as pool:
+        running = {pool.submit(_report, given, each, folder, on_step): given for given, each in proposals.items()}
+        try:
+            for future in as_completed(running):
+                error = future.exception()
+                on_done(running[future], "" if error is None else str(error) or type(error).__name__)
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            OwnKernel.kill_all()
+
+
+def steps() -> int:
+    """How many steps a report takes: the cells of the notebook, and writing its files."""
+    return [cell.cell_type for cell in _notebook().cells].count("code") + 1
+
+
+def write_index(results: Mapping[str, Result], failed: Mapping[str, str], folder: Path) -> None:
+    """Write the page that compares the reports in a folder: numbers, verdicts, differences from the first, and what failed.
+
+    Args:
+        results: the results that are reported, by the path or name under which the user knows them.
+        failed: what went wrong with the others.
+        folder: where the reports are.
+    """
+    shown = list(results.values())
+    page = _templates().get_template("index.html.j2")
+    text = page.render(
+        results=shown,
+        failed=failed,
+        files=FILES,
+        tiles=words.TILES,
+        labels={name: model().lines[name].label for name in words.TILES},
+        show=words.show_line,
+        verdict=words.verdict,
+        difference=partial(_difference, shown[0]),
+        differing=_differing([result.proposal for result in shown]),
+        flags={result.proposal.key: flags(result) for result in shown},
+        version=roi.__version__,
+    )
+    write_whole(folder / "index.html", text)
+
+
+def _difference(first: Result, other: Result, name: str) -> str:
+    """How much more or less than in the first result, with its sign; nothing where either is infinite."""
+    difference = other[name] - first[name]
+    if not math.isfinite(difference):
+        return ""
+    unit = str(model().unit(name))
+    return ("+" if difference > 0 else "") + (amounts.money(difference) if unit == "USD" else amounts.quantity(difference, unit))
+
+
+def _differing(proposals: list[Proposal]) -> list[tuple[str, str, list[str]]]:
+    """Label, place and each proposal's value of every input that is not the same in all of them."""
+    rows = []
+    for row in inputs().values():
+        if row.axis == "scalar":
+            places = [""]
+        else:
+            places = list(dict.fromkeys(f"{fleet}, {region}" for each in proposals for fleet, region in each.regions))
+        for place in places:
+            fleet, _, region = place.partition(", ")
+            values = [
+                row.show(each.site_number(fleet, region, row.name) if place else each.number(row.name))
+                if not place or region in each.sites[fleet]
+                else "no such region"
+                for each in proposals
+            ]
+            if len(set(values)) > 1:
+                rows.append((row.label, place, values))
+    return rows
+
+
+def _report(given: str, proposal: Proposal, folder: Path, on_step: Callable[[], None]) -> None:
+    """Write one report. All is made before the first file is written."""
+    import nbformat
+
+    place = folder / proposal.key
+    if place.exists() and not place.is_dir():
+        raise InputError(
+            [Problem("is a file, where the report's folder should be; remove it or give another folder", str(place))]
+        )
+    notebook = _executed(given, on_step)
+    source = nbformat.writes(notebook) + "\n"  # type: ignore[no-untyped-call]
+    texts = (_html(notebook, proposal), source, results_json(Result(proposal)))
+    for name, text in zip(FILES, texts, strict=True):
+        write_whole(place / name, text)
+    on_step()
+
+
+def _notebook() -> NotebookNode:
+    import nbformat
+
+    notebook: NotebookNode = nbformat.read(NOTEBOOK, as_version=4)  # type: ignore[no-untyped-call]
+    return notebook
+
+
+def _executed(given: str, on_step: Callable[[], None]) -> NotebookNode:
+    """The notebook with its outputs for one proposal.
+
+    Raises:
+        RuntimeError: a cell fails; the message is that of its error.
+    """
+    import papermill  # type: ignore[import-untyped]
+
+    from roi.kernel import OwnKernel
+
+    try:
+        executed: NotebookNode = papermill.execute_notebook(
+            _notebook(),
+            None,
+            {"proposal": given},
+            kernel_name="python3",
+            progress_bar=False,
+            kernel_manager_class=OwnKernel,
+            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
+            shutdown_kernel="immediate",
+            on_cell_executed=lambda **_: on_step(),
+        )
+    except papermill.PapermillExecutionError as error:
+        raise RuntimeError(f"{error.ename}: {error.evalue}") from error
+    return executed
+
+
+def _html(notebook: NotebookNode, proposal: Proposal) -> str:
+    """The executed notebook as one self-contained page: its words and outputs, not its code."""
+    from nbconvert.exporters import TemplateExporter
+
+    exporter = TemplateExporter(  # type: ignore[no-untyped-call]
+        extra_template_basedirs=[str(TEMPLATES.parent)],
+        extra_template_paths=[str(STYLES)],
+        template_name=TEMPLATES.name,
+        template_file="report.html.j2",
+    )
+    text, _ = exporter.from_notebook_node(notebook, {"metadata": {"name": proposal.name}})
+    return str(text)
+
+
+@cache
+def _templates() -> jinja2.Environment:
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader([TEMPLATES, STYLES]), autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True
+    )

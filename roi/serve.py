@@ -1,0 +1,195 @@
+"""The director's app: Voila on one notebook, with nothing let in that the app does not need."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import signal
+from datetime import datetime, timezone
+from pathlib import Path
+from socket import socket
+from typing import Any
+
+import nbformat
+from jupyter_client.kernelspec import KernelSpecManager
+from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
+from tornado.httpserver import HTTPServer
+from tornado.ioloop import IOLoop
+from tornado.netutil import bind_sockets
+from traitlets.config import Config
+from voila.app import Voila  # type: ignore[import-untyped]
+
+from roi.inputs import ROOT
+from roi.problems import InputError
+
+NOTEBOOK = ROOT / "notebooks" / "app.ipynb"
+TEMPLATE = Path(__file__).resolve().parent / "voila_template"
+
+WIDGET_CODE = ["@voila-dashboards/widgets-manager8", "@jupyter-widgets/jupyterlab-manager", "anywidget"]
+"""The browser code that a widget needs; whatever else JupyterLab has installed stays out of the page."""
+
+ALLOWED_MESSAGES = ["comm_open", "comm_close", "comm_msg", "comm_info_request", "kernel_info_request"]
+"""All that a page may send to its kernel: what widgets are made of. Code is not among it, and neither is an order to end."""
+
+CONTENT_SECURITY_POLICY = "; ".join(
+    [
+        "default-src 'self'",
+        # Widget code arrives through the kernel's connection and is loaded from a blob. No script stands inside the page.
+        "script-src 'self' blob:",
+        "style-src 'self' 'unsafe-inline'",
+        "img-src 'self' data: blob:",
+        # 'self' covers the kernel's websocket; a bare `ws:` would let a page talk to any host.
+        "connect-src 'self'",
+        "object-src 'none'",
+        "base-uri 'none'",
+        "form-action 'self'",
+        "frame-ancestors 'self'",
+    ]
+)
+
+
+def serve(port: int = 8866, ip: str = "127.0.0.1", token: str | None = None, base_url: str = "/", pool: int = 2) -> None:
+    """Serve the app until Ctrl-C or a TERM signal.
+
+    Args:
+        port: the port to listen on; 0 takes a free one.
+        ip: the address to listen on.
+        token: what every viewer must know; None or "" lets in whoever can connect.
+        base_url: the path under which a proxy serves the app.
+        pool: kernels that are kept ready with the workbook opened, at about 150 MB each; 0 starts each when it is asked for.
+
+    Raises:
+        InputError: the address is taken or not ours, or the base URL is not a path.
+    """
+    if not re.fullmatch(r"[\w./~-]*", base_url):
+        raise InputError(f"base URL '{base_url}' is not a path; write it like /roi/")
+    try:
+        sockets = bind_sockets(port, ip)
+    except OSError as error:
+        raise InputError(f"cannot listen on {ip} port {port}: {error.strerror}; choose another with --port or --ip") from None
+    path = "/".join(["", *filter(None, base_url.split("/")), ""])
+    # A kernel that asks the server for its request asks under the base URL.
+    os.environ["VOILA_WS_BASE_URL"] = path
+    # The widget code of this environment, not what the user has in the home directory.
+    os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
+    app = _App(sockets, config=_config(sockets[0].getsockname()[1], ip, token or "", path, pool))
+    app.initialize([])
+    app.start()
+
+
+def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
+    return Config(
+        Voila={
+            "notebook_path": str(NOTEBOOK),
+            "ip": ip,
+            "port": port,
+            "token": token,
+            "base_url": base_url,
+            "open_browser": False,
+            # A voila.json that happens to lie in the working directory must not loosen what is set here.
+            "config_file_paths": [],
+            "log_level": "WARN",
+            "tornado_settings": {
+                "headers": {"Content-Security-Policy": CONTENT_SECURITY_POLICY, "Referrer-Policy": "same-origin"},
+                # The beacon of a closing tab cannot carry the XSRF argument, and refused it leaves its kernel behind.
+                # Calls from other origins stay blocked by the check of the Origin header.
+                "disable_check_xsrf": True,
+                "ws_ping_interval": 30_000,
+                "ws_ping_timeout": 30_000,
+            },
+        },
+        VoilaConfiguration={
+            "template": "base",
+            # Otherwise a link chooses the template, and a template can hang the server or inject markup.
+            "allow_template_override": "NO",
+            "allow_theme_override": "NO",
+            "strip_sources": True,
+            "show_tracebacks": False,
+            "extension_allowlist": WIDGET_CODE,
+            "multi_kernel_manager_class": _Kernels,
+            "kernel_spec_manager_class": _OwnPython,
+            # A page rendered ahead fits every link: the board reads the link's scenario in the browser, not in the kernel.
+            "preheat_kernel": pool > 0,
+            "default_pool_size": pool,
+            # The sign of life that Voila writes into a slow page is an inline script, which the policy refuses.
+            "http_keep_alive_timeout": 3600,
+        },
+        MappingKernelManager={
+            # An open board asks its kernel every few seconds whether it is there, and at least once a minute in a tab behind
+            # others; so silence means a tab that is gone or asleep. Its connection may look alive for long, and the board goes on
+            # without a kernel and says so: connected kernels are culled as well.
+            "cull_idle_timeout": 600,
+            "cull_interval": 60,
+            "cull_connected": True,
+        },
+        # A restarted kernel has no workbook in it, and would only hold memory.
+        KernelManager={"autorestart": False, "transport_encryption": "auto"},
+        PasswordIdentityProvider={"allow_password_change": False},
+        # In memory: by default both are files in the user's home directory, which may be read-only.
+        NotebookNotary={"data_dir": str(ROOT), "db_file": ":memory:", "secret": os.urandom(32)},
+    )
+
+
+class _OwnPython(KernelSpecManager):
+    """Knows one kernel: the Python that runs the server, whatever is installed elsewhere or comes first on the path."""
+
+    def _kernel_dirs_default(self) -> list[str]:
+        return []
+
+
+class _Kernels(AsyncMappingKernelManager):  # type: ignore[misc]
+    """Counts a kernel's idle time from when it was given to a page, not from when it was made ready."""
+
+    async def cull_kernel_if_idle(self, kernel_id: str) -> None:
+        # Voila asks only for kernels that have left the pool.
+        kernel = self.get_kernel(kernel_id)
+        if not hasattr(kernel, "given"):
+            kernel.given = True
+            kernel.last_activity = datetime.now(timezone.utc)
+        await super().cull_kernel_if_idle(kernel_id)
+
+    async def shutdown_all(self, now: bool = False) -> None:
+        # Only those that have started: asked to end one that has not, the server stops half-way.
+        await asyncio.gather(*(self.shutdown_kernel(kernel_id, now=now) for kernel_id in self.list_kernel_ids()))
+
+
+class _App(Voila):  # type: ignore[misc]
+    """Voila with our template, on sockets that are bound already."""
+
+    def __init__(self, sockets: list[socket], **settings: Any) -> None:
+        super().__init__(**settings)
+        self.sockets = sockets
+
+    def setup_template_dirs(self) -> None:
+        super().setup_template_dirs()
+        self.template_paths.insert(0, str(TEMPLATE))
+
+    def init_settings(self) -> dict[str, Any]:
+        settings: dict[str, Any] = super().init_settings()
+        self.kernel_manager.allowed_message_types = ALLOWED_MESSAGES
+        self.contents_manager.notary.sign(nbformat.read(NOTEBOOK, as_version=4))
+        # Pages that are not the app, such as the one that asks for the token, come from our template too.
+        return settings | {
+            "jinja2_env": settings["voila_jinja2_env"],
+            "compress_response": True,
+            "websocket_compression_options": {},
+        }
+
+    def listen(self) -> None:
+        """Serve until told to stop; never on another port than the one asked for."""
+        IOLoop.current().run_sync(self._serve)
+
+    async def _serve(self) -> None:
+        told = asyncio.Event()
+        for each in (signal.SIGINT, signal.SIGTERM):
+            asyncio.get_running_loop().add_signal_handler(each, told.set)
+        # Behind a proxy with TLS, its headers make the token's cookie a secure one.
+        server = HTTPServer(self.app, xheaders=True)
+        server.add_sockets(self.sockets)
+        print(f"The app is at {self.display_url} (Ctrl-C stops it)", flush=True)
+        await told.wait()
+        server.stop()
+        await self.kernel_manager.shutdown_all(now=True)
+        shutil.rmtree(self.connection_dir)
