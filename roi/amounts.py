@@ -32,14 +32,15 @@ def parse_amount(text: str) -> float:
 
 def plain(value: float) -> str:
     """A number as it is written in a file: `1200000`, `0.12`, at most 12 significant digits."""
-    text = f"{value:.12g}"
-    return format(float(text), "f").rstrip("0").rstrip(".") if "e" in text and abs(value) < 1e21 and abs(value) >= 1 else text
+    text = f"{value + 0.0:.12g}"  # adding zero drops the sign of a negative one
+    if "e" not in text or abs(value) >= 1e21:
+        return text
+    return f"{float(text):.0f}" if abs(value) >= 1 else f"{float(text):.20f}".rstrip("0")
 
 
 def boxed(value: float) -> str:
     """A number as it stands in a box that takes exact values: all its digits, thousands set apart."""
-    whole, point, rest = plain(value).partition(".")
-    return f"{int(whole):,}" + point + rest if whole.lstrip("-").isdigit() else plain(value)
+    return re.sub(r"^-?\d+(?=\.|$)", lambda whole: re.sub(r"\B(?=(\d{3})+$)", ",", whole[0]), plain(value))
 
 
 def money(value: float) -> str:

@@ -22,6 +22,10 @@ class OwnKernel(AsyncKernelManager):
     def _own_python(self) -> KernelSpecManager:
         return KernelSpecManager(kernel_dirs=[])
 
+    @default("transport_encryption")
+    def _encrypted(self) -> str:
+        return "auto"
+
     @classmethod
     def kill_all(cls) -> None:
         """Ends every kernel that still runs, from whichever thread."""

@@ -255,7 +255,8 @@ class _Reader:
         return proposal
 
     def tags(self, node: Any, depth: int = 0) -> None:
-        """Refuse explicit tags, which YAML uses to build objects, and anchors that make a file mean more than it shows."""
+        """Refuse what makes a file mean more than it shows, or more than can be written down again: tags that build objects,
+        merge keys, deep nesting, halves of characters."""
         if depth > 8:
             self.refuse("is nested too deeply to be a proposal", node.lc.line + 1 if hasattr(node, "lc") else None)
             return
@@ -268,6 +269,8 @@ class _Reader:
             children = enumerate(node)
         for key, child in children:
             line = _line(node, key)
+            if any(0xD800 <= ord(character) < 0xE000 for text in (key, child) if isinstance(text, str) for character in text):
+                self.refuse("holds half a character, written as an escape like \\ud83d; write the character itself", line)
             tag = getattr(child, "tag", None)
             if isinstance(child, TaggedScalar) or (
                 isinstance(child, CommentedMap | CommentedSeq) and tag is not None and tag.value

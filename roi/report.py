@@ -80,18 +80,19 @@ def from_parameters(namespace: Mapping[str, Any]) -> Result:
 
 
 def monthly_table(result: Result) -> str:
-    """The cash of each month as an HTML table."""
+    """The cash of each month in whole dollars as an HTML table."""
     known = model()
     behind = {*_behind("cumulative"), *_behind("discounted")}
     shown = {name: known.lines[name].label for name in result.months if name in behind and str(known.unit(name)) == "USD"}
-    frame = result.to_frame()[list(shown)].map(amounts.money).rename(columns=shown).rename_axis(index=None, columns="Month")
+    dollars = result.to_frame()[list(shown)].map(lambda value: amounts.boxed(amounts.half_up(value, 0)))
+    frame = dollars.rename(columns=shown).rename_axis(index=None, columns="Month")
     return f'<div class="wide">{frame.to_html(border=0, classes="months")}</div>'
 
 
 def lines_table(result: Result, name: str) -> str:
     """The lines behind a number, in the order in which they are read, each with its value and formula, as an HTML table."""
     rows = [
-        (each, model().lines[each].label, _shown(result, each), str(model().formulas[each]))
+        (each, model().lines[each].label, _values(result, each), str(model().formulas[each]))
         for each in model().lines
         if each in _behind(name)
     ]
@@ -105,13 +106,15 @@ def _behind(name: str) -> set[str]:
     return {name}.union(*(_behind(each) for each in line.arguments)) if line else set()
 
 
-def _shown(result: Result, name: str) -> str:
-    """A line's value; of a line by site every site's, of a line by month the first and the last."""
-    unit = str(model().unit(name))
-    if model().axes[name] == "scalar":
-        return words.show_line(result, name)
-    values = [amounts.quantity(float(value), unit) for value in result[name]]
-    return " | ".join(values) if model().axes[name] == "site" else f"{values[0]} .. {values[-1]}"
+def _values(result: Result, name: str) -> list[tuple[str, str]]:
+    """(where, value) of a line: of a line by site every site's, of a line by month the first and the last."""
+    unit, axis = str(model().unit(name)), model().axes[name]
+    if axis == "scalar":
+        return [("", words.show_line(result, name))]
+    if axis == "site":
+        places = [" ".join(site) for site in result.proposal.regions]
+        return [(place, amounts.quantity(float(value), unit)) for place, value in zip(places, result[name], strict=True)]
+    return [(f"month {month}", amounts.quantity(result.months[name][month], unit)) for month in (0, len(result.months[name]) - 1)]
 
 
 # --- files ------------------------------------------------------------------------------------------------------------------
@@ -277,27 +280,27 @@ def _difference(first: Result, other: Result, name: str) -> str:
     if not math.isfinite(difference):
         return ""
     unit = str(model().unit(name))
-    return ("+" if difference > 0 else "") + (amounts.money(difference) if unit == "USD" else amounts.quantity(difference, unit))
+    shown = amounts.money(difference) if unit == "USD" else amounts.quantity(amounts.half_up(difference, 1), unit)
+    return ("+" if difference > 0 else "") + shown
 
 
-def _differing(proposals: list[Proposal]) -> list[tuple[str, str, list[str]]]:
-    """Label, place and each proposal's value of every input that is not the same in all of them."""
+def _differing(proposals: list[Proposal]) -> list[tuple[str, str, str, list[str]]]:
+    """Label, place, unit and each proposal's value of every input that differs.
+
+    Of a region that only some proposals have, it is the inputs that their files give.
+    """
+    regions = list(dict.fromkeys(site for each in proposals for site in each.regions))
     rows = []
     for row in inputs().values():
-        if row.axis == "scalar":
-            places = [""]
-        else:
-            places = list(dict.fromkeys(f"{fleet}, {region}" for each in proposals for fleet, region in each.regions))
-        for place in places:
-            fleet, _, region = place.partition(", ")
-            values = [
-                row.show(each.site_number(fleet, region, row.name) if place else each.number(row.name))
-                if not place or region in each.sites[fleet]
-                else "no such region"
-                for each in proposals
-            ]
-            if len(set(values)) > 1:
-                rows.append((row.label, place, values))
+        for fleet, region in regions if row.axis == "site" else [("", "")]:
+            having = [each for each in proposals if not fleet or region in each.sites[fleet]]
+            numbers = [each.site_number(fleet, region, row.name) if fleet else each.number(row.name) for each in having]
+            said = any(fleet and row.name in each.sites[fleet][region] for each in having)
+            if len(set(numbers)) > 1 or (said and len(having) < len(proposals)):
+                values = dict(zip((each.key for each in having), map(amounts.boxed, numbers), strict=True))
+                unit = amounts.unit_words(row.unit)[1] if row.unit != "1" else ""
+                place = f"{fleet}, {region}" if fleet else ""
+                rows.append((row.label, place, unit, [values.get(each.key, "no such region") for each in proposals]))
     return rows
 
 
@@ -343,7 +346,6 @@ def _executed(given: str, on_step: Callable[[], None]) -> NotebookNode:
             kernel_name="python3",
             progress_bar=False,
             kernel_manager_class=OwnKernel,
-            extra_arguments=["--IPKernelApp.log_level=CRITICAL"],
             shutdown_kernel="immediate",
             on_cell_executed=lambda **_: on_step(),
         )

@@ -15,6 +15,7 @@ from typing import Any
 import nbformat
 from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
+from jupyter_server.utils import url_path_join
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 from tornado.netutil import bind_sockets
@@ -176,6 +177,11 @@ class _App(Voila):  # type: ignore[misc]
             "compress_response": True,
             "websocket_compression_options": {},
         }
+
+    def init_handlers(self) -> list[tuple[Any, ...]]:
+        # Voila leaves the base URL out of the page that asks for the token, so that under one the browser never finds it.
+        login = [(url_path_join(self.server_url, path), *rest) for path, *rest in self.identity_provider.get_handlers()]
+        return [*login, *super().init_handlers()]
 
     def listen(self) -> None:
         """Serve until told to stop; never on another port than the one asked for."""

@@ -50,8 +50,8 @@ function quantity(value, unit) {
 
 // A number as a file has it, without exponents in the range that people read; in a box with thousands set apart.
 function plainNumber(value) {
-  const text = String(Number(value.toPrecision(12)));
-  return text.includes("e") && Math.abs(value) >= 1 ? BigInt(Math.round(value)).toString() : text;
+  const rounded = Number(value.toPrecision(12)), text = String(rounded);
+  return text.includes("e-") ? rounded.toFixed(20).replace(/0+$/, "") : text;
 }
 
 const boxed = (value) => plainNumber(value).replace(/^-?\d+(?=\.|$)/, (whole) => whole.replace(/\B(?=(\d{3})+$)/g, ","));

@@ -244,7 +244,7 @@ class BoardView {
       if (button?.dataset.explain) this.guard(() => this.explain(button.dataset.explain));
       else if (button?.dataset.do) this.guard(() => this.act(button.dataset.do));
       else if (button?.dataset.drop) this.guard(() => { this.scenarios.splice(Number(button.dataset.drop), 1); this.showScenarios(); });
-      if (!event.target.closest(".menu")) for (const menu of this.all(".menu[open]")) menu.open = false;
+      if (button || !event.target.closest(".menu")) for (const menu of this.all(".menu[open]")) menu.open = false;
     });
   }
 

@@ -1,0 +1,182 @@
+"""The JavaScript back end gives what Python gives, on every line, in a real browser."""
+
+import json
+import math
+from datetime import date
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import roi
+from roi import amounts, charts, words
+from roi.board.page import payload, script
+from roi.inputs import inputs, model
+from roi.javascript import module
+from roi.lines import Constant, Line, Model, ModelError, Variable, total
+from roi.proposals import Proposal, shipped
+from roi.results import Result
+from roi.units import ONE
+from tests.browser import chromium, visit
+from tests.strategies import proposals
+
+# The board's own functions, made reachable for the test.
+REACHABLE = """
+Object.assign(window, { evaluate, money, quantity, figures, boxed, parseAmount, verdictOf, showLine, solve, flagSentences, CHARTS });
+window.setUnits = (words) => { unitWords = words; };
+"""
+
+
+@pytest.fixture(scope="module")
+def page():
+    with chromium() as browser:
+        seen = visit(browser)
+        seen.page.add_script_tag(content=script() + REACHABLE, type="module")
+        yield seen.page
+        assert seen.quiet(), seen.said
+
+
+def given_to_javascript(proposal: Proposal) -> dict:
+    """The numbers of a proposal as the module's `evaluate` takes them."""
+    scalars = {row.name: proposal.number(row.name) for row in inputs().values() if row.axis == "scalar"}
+    sites = [
+        {row.name: proposal.site_number(fleet, region, row.name) for row in inputs().values() if row.axis == "site"}
+        | {"is_proposed": float(fleet == "proposed")}
+        for fleet, region in proposal.regions
+    ]
+    return {"inputs": scalars, "sites": sites, "months": list(range(int(scalars["horizon"]) + 1))}
+
+
+# Playwright hands back Infinity and NaN as they are.
+EVALUATE = "({ inputs, sites, months }) => evaluate(inputs, sites, months)"
+
+
+def assert_same(name: str, python: float, javascript: float, scale: float) -> None:
+    """Equal to 1e-9 of the largest amount that goes into the line: sums that cancel keep the rounding of their parts."""
+    if math.isnan(python) or math.isinf(python):
+        assert repr(float(javascript)) == repr(python), name
+    else:
+        assert javascript == pytest.approx(python, rel=1e-9, abs=1e-9 * scale), name
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(proposal=proposals())
+def test_every_line_is_the_same_in_python_and_in_javascript(page, proposal):
+    result = Result(proposal)
+    answer = page.evaluate(EVALUATE, given_to_javascript(proposal))
+    money = max(1.0, abs(result["cumulative"]).max(), result["baseline_bill"], result["proposed_bill"], result["upfront_cost"])
+    for name, line in model().lines.items():
+        python = result.lines[name][0].tolist()
+        javascript = answer[name] if isinstance(answer[name], list) else [answer[name]]
+        assert len(python) == len(javascript), name
+        scale = money if "USD" in str(line.unit) else 1.0
+        for left, right in zip(python, javascript, strict=True):
+            assert_same(name, left, right, scale)
+
+
+def test_a_line_missing_from_the_module_is_noticed(page):
+    answer = page.evaluate(EVALUATE, given_to_javascript(roi.load("two-region")))
+    assert set(model().lines) <= set(answer)
+
+
+def test_a_formula_that_uses_a_line_whole_and_by_value_is_refused():
+    def odd(bills):
+        return bills / total(bills)
+
+    line = Line("odd", "Odd", ONE, odd, ("bills",), "", False, "")
+    with pytest.raises(ModelError, match=r"line odd uses bills both whole and value by value; make the total a line of its own"):
+        module(Model([line], [Variable("bills", ONE, "site")]))
+
+
+def test_the_named_constants_keep_their_names():
+    source = module(model())
+    assert "const ms_per_hour = 3600000.0; // ms/hour" in source
+    assert isinstance(model().formulas["step_hours_saved"].arguments[1].value, Constant)
+
+
+# --- amounts, held to the same answers as roi/amounts.py ---------------------------------------------------------------------
+
+AMOUNTS = [
+    0.0, -0.0, 0.4, 0.5, 1, -1, 2.5, 11.53, 0.62, 0.005, 0.02, 99.995, 999.49, 999.5, 1000, 1234.5, 329_000, 328_974.18, -400_000, -0.3,
+    999_499, 999_500, 1e6, 1.25e6, 1_250_000.1, 99.94e6, 99.95e6, 999.4e6, 999.5e6, 1e9, 99.95e9, 1e12, -1e15, 1e-7, 123456.789, 16.0579,
+]  # fmt: skip
+
+
+def test_amounts_read_the_same_in_both_languages(page):
+    units = ["1", "%", "%/year", "month", "gpu", "ms/step", "USD", "USD/day", "USD/(gpu*hour)", "GB/month", "release/month"]
+    page.evaluate("(words) => setUnits(words)", {unit: amounts.unit_words(unit) for unit in units})
+    for value in AMOUNTS:
+        assert page.evaluate("(value) => money(value)", value) == amounts.money(value), value
+        assert page.evaluate("(value) => boxed(value)", value) == amounts.boxed(value), value
+        for unit in units:
+            assert page.evaluate("([value, unit]) => quantity(value, unit)", [value, unit]) == amounts.quantity(value, unit)
+
+
+UNDERSTOOD = ["1.2M", "150k", "$1,000", "-$0.4M", "\u22125", "12%", "1e6", "250_000", " 7 ", "USD 3", ".5", "2bn", "$1.5B"]
+REFUSED = ["", "abc", "1,5", "1.000,50", "1,00", "NaN", "Infinity", "$", "--1", "1 2", "1e999", "12%%", "0x10", "1k5"]
+
+
+@pytest.mark.parametrize("text", UNDERSTOOD)
+def test_typed_amounts_are_understood_the_same(page, text):
+    assert page.evaluate("(text) => parseAmount(text)", text) == amounts.parse_amount(text)
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_refused_amounts_are_refused_with_the_same_words(page, text):
+    with pytest.raises(ValueError, match=r"^'") as python:
+        amounts.parse_amount(text)
+    javascript = page.evaluate(
+        "(text) => { try { parseAmount(text); return ''; } catch (error) { return error.message; } }", text
+    )
+    assert javascript == str(python.value)
+
+
+# --- words -------------------------------------------------------------------------------------------------------------------
+
+SETTINGS = [
+    ("two-region", {}),
+    ("two-region", {"latency_saved": 90}),
+    ("two-region", {"latency_saved": -50}),
+    ("two-region", {"latency_saved": 1300}),
+    ("two-region", {"value_per_release_day": 0}),
+    ("two-region", {"horizon": 1}),
+    ("two-region", {"horizon": 60, "ramp": 0, "delay": 0}),
+    ("two-region", {"delay": 60}),
+    ("two-region", {"proposed.europe-west4.utilisation": 0.96, "proposed.us-central1.storage_price": 2}),
+    ("published-claim", {}),
+    ("published-claim", {"upfront_cost": 0}),
+    ("published-claim", {"upfront_cost": 0, "latency_saved": 0}),
+    ("raise-utilisation", {}),
+    ("raise-utilisation", {"gpus": 1, "upfront_cost": 1e9}),
+]
+
+
+@pytest.mark.parametrize(("name", "changes"), SETTINGS)
+def test_verdict_tiles_and_flags_read_the_same(page, name, changes):
+    result = roi.evaluate(roi.load(name), changes)
+    data = payload({name: result.proposal}, name, None, date(2026, 12, 1), False)
+    answer = page.evaluate(
+        """([data, name, lines]) => {
+            setUnits(data.unit_words);
+            const state = data.proposals[name], values = solve(state.numbers, state.sites);
+            return { verdict: verdictOf(data, state, values), flags: flagSentences(data, state, values),
+                     tiles: lines.map((line) => showLine(data, values, line)),
+                     charts: Object.fromEntries(Object.entries(CHARTS).map(([chart, rows]) => [chart, rows(data, values)])) };
+        }""",
+        [json.loads(json.dumps(data)), name, list(words.TILES)],
+    )
+    assert answer["verdict"] == words.verdict(result)
+    assert answer["flags"] == result.flags
+    assert answer["tiles"] == [words.show_line(result, line) for line in words.TILES]
+    for chart, sets in charts.data(result).items():
+        for rows_name, rows in sets.items():
+            found = answer["charts"][chart][rows_name]
+            assert [row["text"] for row in found] == [row["text"] for row in rows]
+            for row, expected in zip(found, rows, strict=True):
+                assert row == {
+                    key: pytest.approx(value, rel=1e-9, abs=1e-6) if isinstance(value, float) else value
+                    for key, value in expected.items()
+                }
+
+
+def test_the_shipped_proposals_are_all_covered():
+    assert {name for name, _ in SETTINGS} == set(shipped())
