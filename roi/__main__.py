@@ -24,7 +24,7 @@ app = typer.Typer(
 )
 
 OneProposal = Annotated[str, typer.Argument(metavar="PROPOSAL", help="A YAML file, or a shipped proposal's name.")]
-Proposals = Annotated[list[str], typer.Argument(metavar="PROPOSAL...", help="YAML files, or shipped proposals' names.")]
+Proposals = Annotated[list[str], typer.Argument(metavar="PROPOSAL", help="YAML files, or shipped proposals' names.")]
 
 
 def main() -> None:
@@ -33,6 +33,9 @@ def main() -> None:
         app()
     except InputError as error:
         complain(str(error))
+        sys.exit(2)
+    except OSError as error:
+        complain(": ".join(str(each) for each in (error.filename, error.strerror) if each))
         sys.exit(2)
 
 
@@ -74,7 +77,10 @@ def serve(
 
 @app.command()
 def check(proposals: Proposals) -> None:
-    """Check proposals: all that is wrong, with file and line, or what is odd but legal."""
+    """Check proposals and say what is wrong or odd.
+
+    All that is wrong is said in one go, with file and line, and the command exits 2.
+    """
     good, bad = _load_each(proposals)
     for given, proposal in good.items():
         say(f"{given}: good ({proposal.name})")
@@ -124,7 +130,7 @@ def report_(
     output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder that receives the reports.")],
     jobs: Annotated[int, typer.Option(min=1, help="How many reports to make at once.")] = 1,
 ) -> None:
-    """Write a report for each proposal, and an index that compares them.
+    """Write reports, and an index that compares them.
 
     Each proposal gets a folder in DIR with report.html, report.ipynb and results.json. A proposal that is refused does not
     stop the others; the summary names it, and the command exits 2.
@@ -240,3 +246,7 @@ def _report_each(proposals: dict[str, Proposal], output: Path, jobs: int) -> dic
         for given in proposals:
             tell(given)
     return failed
+
+
+if __name__ == "__main__":
+    main()

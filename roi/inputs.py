@@ -104,6 +104,11 @@ class Input(_Record):
         """A value of this input with its unit."""
         return amounts.quantity(value, self.display_unit)
 
+    def show_range(self, low: float, high: float) -> str:
+        """Two values of this input with the unit once: `40 to 180 ms/step`, `$100K to $400K/day`."""
+        first = self.show(low)
+        return f"{first.split('/' if self.unit.startswith('USD') else ' ')[0]} to {self.show(high)}"
+
     def check(self, value: Any) -> float:
         """The value as a number in the input's range.
 

@@ -29,7 +29,7 @@ class OwnKernel(AsyncKernelManager):
     @classmethod
     def kill_all(cls) -> None:
         """Ends every kernel that still runs, from whichever thread."""
-        while cls.started:
-            process = getattr(cls.started.pop().provisioner, "process", None)
+        for kernel in cls.started:
+            process = getattr(kernel.provisioner, "process", None)
             if process is not None:
                 process.kill()

@@ -6,11 +6,13 @@ The notebook imports this module too, so papermill and nbconvert are imported on
 from __future__ import annotations
 
 import json
+import logging
 import math
 import os
 import re
+import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ThreadPoolExecutor, as_completed
+from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
@@ -163,7 +165,9 @@ def write_whole(path: Path, text: str) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    temporary = path.parent / f".{path.name}.{os.getpid()}.tmp"
+    if path.is_dir():
+        raise InputError([Problem("is a folder; give the name of a file", str(path))])
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
@@ -171,6 +175,8 @@ def write_whole(path: Path, text: str) -> None:
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
+    except (FileExistsError, NotADirectoryError) as error:
+        raise InputError([Problem(f"cannot be written: {error.filename} is not a folder", str(path))]) from error
     except OSError as error:
         raise InputError([Problem(f"cannot be written: {error.strerror}", str(path))]) from error
 
@@ -221,7 +227,7 @@ def write_reports(
     on_step: Callable[[], None],
     on_done: Callable[[str, str], None],
 ) -> None:
-    """Write the report of each proposal; one that fails stops no other, and leaves no file of its own.
+    """Write the report of each proposal; one that fails stops no other, and no file is left half-written.
 
     Args:
         proposals: the checked proposals, by the path or name under which the user knows them.
@@ -233,14 +239,18 @@ def write_reports(
     from roi.kernel import OwnKernel
 
     with ThreadPoolExecutor(jobs) as pool:
-        running = {pool.submit(_report, given, each, folder, on_step): given for given, each in proposals.items()}
+        running: dict[Future[None], str] = {}
         try:
+            running |= {pool.submit(_report, given, each, folder, on_step): given for given, each in proposals.items()}
             for future in as_completed(running):
                 error = future.exception()
                 on_done(running[future], "" if error is None else str(error) or type(error).__name__)
         finally:
+            # Only Ctrl-C leaves anything to be ended here, a kernel that is just being started included.
             pool.shutdown(wait=False, cancel_futures=True)
-            OwnKernel.kill_all()
+            while not all(future.done() for future in running):
+                OwnKernel.kill_all()
+                time.sleep(0.05)
 
 
 def steps() -> int:
@@ -338,6 +348,8 @@ def _executed(given: str, on_step: Callable[[], None]) -> NotebookNode:
 
     from roi.kernel import OwnKernel
 
+    # What goes wrong is said once, by us.
+    logging.getLogger("papermill").setLevel(logging.CRITICAL)
     try:
         executed: NotebookNode = papermill.execute_notebook(
             _notebook(),

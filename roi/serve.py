@@ -7,7 +7,7 @@ import os
 import re
 import shutil
 import signal
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from socket import socket
 from typing import Any
@@ -49,6 +49,14 @@ CONTENT_SECURITY_POLICY = "; ".join(
         "frame-ancestors 'self'",
     ]
 )
+
+CULLING = {"cull_idle_timeout": 600, "cull_interval": 60, "cull_connected": True}
+"""When a kernel that no page uses is ended, in seconds.
+
+An open board asks its kernel every few seconds whether it is there, and at least once a minute in a tab behind others: silence
+means a tab that is gone or asleep. Its connection may look alive for long, and the board goes on without a kernel and says so;
+so connected kernels are ended as well.
+"""
 
 
 def serve(port: int = 8866, ip: str = "127.0.0.1", token: str | None = None, base_url: str = "/", pool: int = 2) -> None:
@@ -117,14 +125,7 @@ def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
             # The sign of life that Voila writes into a slow page is an inline script, which the policy refuses.
             "http_keep_alive_timeout": 3600,
         },
-        MappingKernelManager={
-            # An open board asks its kernel every few seconds whether it is there, and at least once a minute in a tab behind
-            # others; so silence means a tab that is gone or asleep. Its connection may look alive for long, and the board goes on
-            # without a kernel and says so: connected kernels are culled as well.
-            "cull_idle_timeout": 600,
-            "cull_interval": 60,
-            "cull_connected": True,
-        },
+        MappingKernelManager=CULLING,
         # A restarted kernel has no workbook in it, and would only hold memory.
         KernelManager={"autorestart": False, "transport_encryption": "auto"},
         PasswordIdentityProvider={"allow_password_change": False},
@@ -140,20 +141,21 @@ class _OwnPython(KernelSpecManager):
         return []
 
 
-class _Kernels(AsyncMappingKernelManager):  # type: ignore[misc]
+class _Kernels(AsyncMappingKernelManager):
     """Counts a kernel's idle time from when it was given to a page, not from when it was made ready."""
 
     async def cull_kernel_if_idle(self, kernel_id: str) -> None:
         # Voila asks only for kernels that have left the pool.
-        kernel = self.get_kernel(kernel_id)
+        kernel: Any = self.get_kernel(kernel_id)
         if not hasattr(kernel, "given"):
             kernel.given = True
-            kernel.last_activity = datetime.now(timezone.utc)
-        await super().cull_kernel_if_idle(kernel_id)
+            kernel.last_activity = datetime.now(UTC)
+        await super().cull_kernel_if_idle(kernel_id)  # type: ignore[no-untyped-call]
 
-    async def shutdown_all(self, now: bool = False) -> None:
+    async def shutdown_all(self, now: bool = False) -> None:  # type: ignore[override]
         # Only those that have started: asked to end one that has not, the server stops half-way.
-        await asyncio.gather(*(self.shutdown_kernel(kernel_id, now=now) for kernel_id in self.list_kernel_ids()))
+        started: list[str] = self.list_kernel_ids()
+        await asyncio.gather(*(self.shutdown_kernel(each, now=now) for each in started))  # type: ignore[no-untyped-call]
 
 
 class _App(Voila):  # type: ignore[misc]
@@ -170,7 +172,7 @@ class _App(Voila):  # type: ignore[misc]
     def init_settings(self) -> dict[str, Any]:
         settings: dict[str, Any] = super().init_settings()
         self.kernel_manager.allowed_message_types = ALLOWED_MESSAGES
-        self.contents_manager.notary.sign(nbformat.read(NOTEBOOK, as_version=4))
+        self.contents_manager.notary.sign(nbformat.read(NOTEBOOK, as_version=4))  # type: ignore[no-untyped-call]
         # Pages that are not the app, such as the one that asks for the token, come from our template too.
         return settings | {
             "jinja2_env": settings["voila_jinja2_env"],

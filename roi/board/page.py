@@ -82,7 +82,7 @@ def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[
         "note": row.note,
         "place": place,
         "value": row.show(value.base if value else row.default),
-        "spread": "" if low is None or high is None else f"{row.show(low)} to {row.show(high)}",
+        "spread": "" if low is None or high is None else row.show_range(low, high),
         "basis": "measured" if measured else (value.basis if value and value.basis else "assumed"),
         "source": (value.source or "no source given") if value else row.source.title,
         "link": (value.link if value else row.source.link)

@@ -1,0 +1,306 @@
+"""The command line: what each command prints, where, and with which exit code."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+import roi
+from roi.__main__ import main
+from roi.proposals import PROPOSALS
+
+TWO_REGION = (PROPOSALS / "two-region.yaml").read_text(encoding="utf-8")
+COMMANDS = ("serve", "check", "evaluate", "report", "export")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    code: int
+    out: str
+    err: str
+
+
+Run = Callable[..., Outcome]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Runs `roi` with some arguments in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> Outcome:
+        monkeypatch.setattr(sys, "argv", ["roi", *arguments])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        printed = capsys.readouterr()
+        return Outcome(ended.value.code or 0, printed.out, printed.err)
+
+    return call
+
+
+def refused(outcome: Outcome) -> str:
+    """The message of a refusal: on standard error alone, with exit code 2 and no traceback."""
+    assert outcome.code == 2
+    assert outcome.out == ""
+    assert "Traceback" not in outcome.err
+    return outcome.err
+
+
+# --- all commands -----------------------------------------------------------------------------------------------------------
+
+
+def test_help_lists_every_command(run: Run) -> None:
+    outcome = run("--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    for command in COMMANDS:
+        assert f"\n  {command} " in outcome.out
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_has_help(run: Run, command: str) -> None:
+    outcome = run(command, "--help")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert outcome.out.startswith(f"Usage: roi {command} [OPTIONS]")
+
+
+def test_version(run: Run) -> None:
+    assert run("--version") == Outcome(0, f"roi {roi.__version__}\n", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ([], "Usage: roi"),
+        (["evalute", "two-region"], "No such command 'evalute'"),
+        (["evaluate", "two-region", "--jsn"], "No such option: --jsn"),
+        (["evaluate"], "Missing argument 'PROPOSAL'"),
+        (["evaluate", "two-region", "published-claim"], "unexpected extra argument"),
+        (["report", "two-region"], "Missing option '--output' / '-o'"),
+        (["report", "-o", "out"], "Missing argument 'PROPOSAL'"),
+        (["report", "two-region", "-o", "out", "--jobs", "0"], "Invalid value for '--jobs'"),
+        (["export", "two-region"], "Missing option '--html'"),
+        (["serve", "--port", "70000"], "Invalid value for '--port'"),
+    ],
+)
+def test_wrong_usage_is_refused(run: Run, arguments: list[str], said: str) -> None:
+    assert said in refused(run(*arguments))
+
+
+def test_the_module_is_the_command() -> None:
+    done = subprocess.run([sys.executable, "-m", "roi", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout == f"roi {roi.__version__}\n"
+
+
+def test_a_reader_that_stops_early_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "wb") as closed:
+        done = subprocess.run(
+            [sys.executable, "-m", "roi", "evaluate", "two-region", "--json"], stdout=closed, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 1
+    assert done.stderr == ""
+
+
+def test_evaluating_imports_nothing_heavy() -> None:
+    heavy = {"pandas", "altair", "papermill", "nbconvert", "jinja2", "scipy", "voila", "ipywidgets", "vl_convert", "IPython"}
+    code = (
+        "import sys\n"
+        "from roi.__main__ import main\n"
+        "sys.argv = ['roi', 'evaluate', 'two-region']\n"
+        "try:\n    main()\nexcept SystemExit:\n    pass\n"
+        f"print(sorted({heavy!r} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+# --- evaluate ---------------------------------------------------------------------------------------------------------------
+
+
+def strict(text: str) -> Any:
+    """JSON without the NaN and Infinity that Python would read."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_json_is_one_object_and_nothing_else(run: Run) -> None:
+    outcome = run("evaluate", "published-claim", "--json")
+    assert (outcome.code, outcome.err) == (0, "")
+    contents = strict(outcome.out)
+    assert list(contents) == ["lines", "months", "proposal"]
+    assert contents["proposal"] == "published-claim"
+    assert contents["lines"]["net_gain"] == 3_400_000
+    assert contents["lines"]["npv"] == pytest.approx(3_011_793.9035, abs=5e-5)
+    assert len(contents["months"]["cumulative"]) == 19
+
+
+def test_json_has_every_digit(run: Run) -> None:
+    result = roi.evaluate(roi.load("two-region"))
+    contents = strict(run("evaluate", "two-region", "--json").out)
+    assert contents["lines"] == result.scalars
+    assert contents["months"]["cumulative"] == result.months["cumulative"]
+
+
+def test_json_writes_what_is_infinite_or_undefined_as_null(run: Run) -> None:
+    contents = strict(run("evaluate", "two-region", "--json", "--set", "latency_saved=0").out)
+    assert contents["lines"]["payback_month"] is None
+    assert None in contents["months"]["recovery_month"]
+
+
+def test_json_of_a_refusal_is_no_output(run: Run) -> None:
+    assert "did you mean two-region?" in refused(run("evaluate", "two-regoin", "--json"))
+
+
+def test_people_read_the_verdict_every_line_and_the_flags(run: Run) -> None:
+    outcome = run("evaluate", "published-claim")
+    assert (outcome.code, outcome.err) == (0, "")
+    first, verdict, *rest = outcome.out.splitlines()
+    assert first == "The published claim, 120 ms a step"
+    assert verdict.startswith("Pays back in month 7. Net gain $3.4M over 18 months.")
+    result = roi.evaluate(roi.load("published-claim"))
+    names = [line.split()[-1] for line in rest if line.strip()]
+    assert [name for name in names if name in result.scalars] == list(result.scalars)
+    assert any(line.startswith("Flag: The proposed step is faster") for line in rest)
+
+
+def test_a_value_can_be_set(run: Run) -> None:
+    outcome = run("evaluate", "two-region", "--json", "--set", "latency_saved=90", "--set", "proposed.europe-west4.gpu_price=12")
+    expected = roi.evaluate(roi.load("two-region"), {"latency_saved": 90, "proposed.europe-west4.gpu_price": 12})
+    assert strict(outcome.out)["lines"]["net_gain"] == expected.net_gain
+
+
+@pytest.mark.parametrize(
+    ("setting", "said"),
+    [
+        ("latency_savd=90", "'latency_savd' is not an input; did you mean latency_saved?"),
+        ("latency_saved=abc", "latency_saved is the text 'abc'; write a number alone, such as 120"),
+        ("latency_saved=12%", "latency_saved is the text '12%'; write the number alone: 0.12"),
+        ("latency_saved=1.2M", "latency_saved is the text '1.2M'; write the number alone: 1200000"),
+        ("latency_saved=1,000", "latency_saved is the text '1,000'; write the number alone: 1000"),
+        ("latency_saved=", "latency_saved is the text ''; write a number alone, such as 120"),
+        ("latency_saved=nan", "latency_saved is nan, which is not a finite number; allowed is"),
+        ("latency_saved=-inf", "latency_saved is -inf, which is not a finite number; allowed is"),
+        ("latency_saved=1e6", "latency_saved is 1000000 ms/step, which is out of range; allowed is"),
+        ("horizon=1.5", "horizon is 1.5, which is not whole; allowed is a whole number"),
+        ("latency_saved", "'latency_saved' is not NAME=VALUE; write it like latency_saved=90"),
+        ("=90", "'=90' is not NAME=VALUE; write it like latency_saved=90"),
+        ("gpu_price=12", "'gpu_price' has a value for each site; write for example proposed.europe-west4.gpu_price"),
+        (
+            "proposed.mars.gpu_price=12",
+            "proposed.mars.gpu_price: proposed has no region 'mars'; it has us-central1, europe-west4",
+        ),
+        ("proposed.europe-west4.share=0.4", "proposed: the shares sum to 0.9"),
+        ("[red]x[/red]=1", "'[red]x[/red]' is not an input"),
+    ],
+)
+def test_a_wrong_setting_is_refused(run: Run, setting: str, said: str) -> None:
+    message = refused(run("evaluate", "two-region", "--set", setting))
+    assert message.startswith(f"--set: {said}")
+    assert len(message.splitlines()) == 1
+
+
+def test_a_value_set_twice_is_refused(run: Run) -> None:
+    message = refused(run("evaluate", "two-region", "--set", "delay=1", "--set", "delay=2"))
+    assert message == "--set: delay is set twice; keep one of the two\n"
+
+
+def test_all_wrong_settings_are_named_in_one_go(run: Run) -> None:
+    message = refused(run("evaluate", "two-region", "--set", "latency_savd=1", "--set", "delay=x"))
+    assert [line.split()[1] for line in message.splitlines()] == ["'latency_savd'", "delay"]
+
+
+def test_explain_is_the_tree_behind_a_number(run: Run) -> None:
+    outcome = run("evaluate", "two-region", "--explain", "net_gain")
+    assert outcome == Outcome(0, f"{roi.evaluate(roi.load('two-region')).explain('net_gain')}\n", "")
+
+
+def test_explain_as_json(run: Run) -> None:
+    tree = strict(run("evaluate", "two-region", "--explain", "release_gain", "--json").out)
+    assert tree["value"] == pytest.approx(400_000)
+    assert [part["name"] for part in tree["parts"]] == ["release_days_saved", "value_per_release_day"]
+
+
+def test_explaining_an_unknown_number_is_refused(run: Run) -> None:
+    message = refused(run("evaluate", "two-region", "--explain", "net_gian"))
+    assert message == "--explain: there is no line or input 'net_gian'; did you mean net_gain?\n"
+
+
+# --- check ------------------------------------------------------------------------------------------------------------------
+
+
+def test_check_says_what_is_odd_about_good_proposals(run: Run) -> None:
+    outcome = run("check", "published-claim", "raise-utilisation")
+    assert (outcome.code, outcome.err) == (0, "")
+    assert "published-claim: good (The published claim, 120 ms a step)\n" in outcome.out
+    assert "published-claim: flag: The proposed step is faster" in outcome.out
+    assert "raise-utilisation: good (Raise utilisation in us-central1)\n" in outcome.out
+
+
+def test_check_names_every_problem_of_every_file_in_one_go(run: Run) -> None:
+    changed = TWO_REGION.replace("inputs:\n", 'inputs:\n  latency_savd: 3\n  ramp: "12%"\n')
+    Path("typo [red]1[end].yaml").write_text(changed, encoding="utf-8")
+    Path("empty.yaml").write_text("", encoding="utf-8")
+    Path("good.yaml").write_text(TWO_REGION, encoding="utf-8")
+    outcome = run("check", "typo [red]1[end].yaml", "good.yaml", "empty.yaml", "nowhere")
+    assert outcome.code == 2
+    assert outcome.out.startswith("good.yaml: good (Two regions, us-central1 and europe-west4)\n")
+    first, second, third, fourth = outcome.err.splitlines()
+    assert first == "typo [red]1[end].yaml:5: inputs: 'latency_savd' is not an input; did you mean latency_saved?"
+    assert second == "typo [red]1[end].yaml:6: inputs: ramp is the text '12%'; write the number alone: 0.12"
+    assert third.startswith("empty.yaml:1: is empty")
+    assert fourth.startswith("there is no proposal 'nowhere'; give the path of a YAML file or one of two-region")
+
+
+def test_characters_that_steer_a_terminal_are_shown_not_sent(run: Run) -> None:
+    Path("odd.yaml").write_text(TWO_REGION.replace("Two regions,", r'"\e[31mTwo\u202E regions, é"').replace('" us-', '" #'))
+    outcome = run("check", "odd.yaml")
+    assert "\x1b" not in outcome.out + outcome.err
+    assert r"\x1b[31mTwo\u202e regions, é" in outcome.out
+
+
+# --- export and serve -------------------------------------------------------------------------------------------------------
+
+
+def test_export_writes_one_page(run: Run) -> None:
+    outcome = run("export", "two-region", "--html", "deck/page.html")
+    assert outcome == Outcome(0, "deck/page.html\n", "")
+    assert [path.name for path in Path("deck").iterdir()] == ["page.html"]
+    text = Path("deck/page.html").read_text(encoding="utf-8")
+    assert text.startswith('<!doctype html>\n<html lang="en">')
+    assert "$329K" in text
+
+
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        ("file/page.html", "file/page.html: cannot be written: file is not a folder\n"),
+        ("folder", "folder: is a folder; give the name of a file\n"),
+    ],
+)
+def test_export_to_where_nothing_can_be_written_is_refused(run: Run, target: str, said: str) -> None:
+    Path("file").write_text("mine")
+    Path("folder").mkdir()
+    assert refused(run("export", "two-region", "--html", target)) == said
+    assert sorted(str(path) for path in Path().rglob("*")) == ["file", "folder"]
+
+
+def test_serve_hands_its_options_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(roi, "serve", SimpleNamespace(serve=lambda **options: given.update(options)), raising=False)
+    assert run("serve", "--port", "9001", "--ip", "::1", "--token", "t", "--base-url", "/roi/").code == 0
+    assert given == {"port": 9001, "ip": "::1", "token": "t", "base_url": "/roi/"}
+    run("serve")
+    assert given == {"port": 8866, "ip": "127.0.0.1", "token": "", "base_url": "/"}
