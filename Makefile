@@ -14,7 +14,7 @@ app: .venv/app
 	$(BIN)/roi serve --port $(PORT)
 
 test: .venv/dev programs
-	$(BIN)/pytest -n auto --dist worksteal
+	$(BIN)/pytest -n auto --dist loadfile
 
 lint: .venv/dev
 	$(BIN)/ruff check .

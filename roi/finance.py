@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal
 
 import numpy as np
@@ -132,7 +133,9 @@ def effective_annual(nominal: float, periods: int = 12) -> float:
     """
     growth = 1 + nominal / _counted(periods)
     if growth <= 0:
-        raise ValueError(f"a nominal rate of {nominal} over {periods} periods loses everything within one; it must be above -1 each")
+        raise ValueError(
+            f"a nominal rate of {nominal} over {periods} periods loses everything within one; it must be above -1 each"
+        )
     return float(growth**periods - 1)
 
 
@@ -180,7 +183,7 @@ def _roots(coefficients: Array) -> list[float]:
     found from the constant derivative upwards, each bracketed, and none can be skipped. Where it only touches zero, the
     value at the derivative's root is zero but for rounding.
     """
-    from scipy.optimize import brentq
+    from scipy.optimize import brentq  # type: ignore[import-untyped]
 
     if len(coefficients) < 2 or not ((coefficients > 0).any() and (coefficients < 0).any()):
         return []
@@ -199,7 +202,7 @@ def _roots(coefficients: Array) -> list[float]:
     turning = _roots(slope[leading[0] :]) if len(leading) else []
     edges = sorted({0.0, *turning, 1.0})
     roots: list[float] = []
-    for low, high in zip(edges, edges[1:], strict=False):
+    for low, high in pairwise(edges):
         if value(high) == 0:
             roots.append(high)
         elif value(low) * value(high) < 0:

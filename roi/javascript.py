@@ -35,8 +35,8 @@ class JavaScript(Writer):
 def module(model: Model) -> str:
     """The source of an ES module that exports `evaluate(inputs, sites, months)` and one function for each line.
 
-    `inputs` is an object of the scalar inputs, `sites` an array of objects of the site inputs with `is_proposed`, `months` an array
-    of month numbers from 0. `evaluate` returns an object of all inputs and lines.
+    `inputs` is an object of the scalar inputs, `sites` an array of objects of the site inputs with `is_proposed`, `months` an
+    array of month numbers from 0. `evaluate` returns an object of all inputs and lines.
 
     Raises:
         ModelError: a formula uses a line both whole and value by value.

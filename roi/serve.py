@@ -83,7 +83,7 @@ def serve(port: int = 8866, ip: str = "127.0.0.1", token: str | None = None, bas
     os.environ["VOILA_WS_BASE_URL"] = path
     # The widget code of this environment, not what the user has in the home directory.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    app = _App(sockets, config=_config(sockets[0].getsockname()[1], ip, token or "", path, pool))
+    app = _App.instance(sockets, config=_config(sockets[0].getsockname()[1], ip, token or "", path, pool))
     app.initialize([])
     app.start()
 

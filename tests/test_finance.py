@@ -24,10 +24,16 @@ rates = st.floats(-0.9, 2)
 @pytest.mark.parametrize(
     ("rate", "given_flows", "answer"),
     [
-        pytest.param(0.10, [0, -10000, 3000, 4200, 6800], 1188.4434123352216, id="Microsoft NPV page, example 1, first flow at t1"),
+        pytest.param(
+            0.10, [0, -10000, 3000, 4200, 6800], 1188.4434123352216, id="Microsoft NPV page, example 1, first flow at t1"
+        ),
         pytest.param(0.08, [-40000, 8000, 9200, 10000, 12000, 14500], 1922.061554932363, id="Microsoft NPV page, example 2"),
-        pytest.param(0.08, [-40000, 8000, 9200, 10000, 12000, 14500, -9000], -3749.4650870155747, id="the same, with a loss in year 6"),
-        pytest.param(0.10, [-53150, 939796, 2424559, 3581977], 5496170.105184071, id="Forrester TEI of Salesloft, prints 5,496,170"),
+        pytest.param(
+            0.08, [-40000, 8000, 9200, 10000, 12000, 14500, -9000], -3749.4650870155747, id="the same, with a loss in year 6"
+        ),
+        pytest.param(
+            0.10, [-53150, 939796, 2424559, 3581977], 5496170.105184071, id="Forrester TEI of Salesloft, prints 5,496,170"
+        ),
         pytest.param(0.035, [-100, 30, 30, 30, 30, 30], 35.45157126412247, id="Green Book social time preference rate 3.5 %"),
         pytest.param(0.11, [-14000, *[5000] * 6], 7152.68926869128, id="textbook: 14,000 for 5,000 a year over 6 years"),
         # -100 + 110 / 1.1 = 0
@@ -42,12 +48,18 @@ def test_net_present_value(rate, given_flows, answer):
     ("given_flows", "roots", "status"),
     [
         pytest.param([-70000, 12000, 15000, 18000, 21000], [-0.021244848273410923], "unique", id="Microsoft IRR page"),
-        pytest.param([-70000, 12000, 15000, 18000, 21000, 26000], [0.08663094803653162], "unique", id="Microsoft IRR page, five years"),
+        pytest.param(
+            [-70000, 12000, 15000, 18000, 21000, 26000], [0.08663094803653162], "unique", id="Microsoft IRR page, five years"
+        ),
         pytest.param([-1600, 10000, -10000], [0.25, 4.0], "several", id="Lorie and Savage, oil pump"),
-        pytest.param([-252, 1431, -3035, 2850, -1000], [1 / 4, 1 / 3, 3 / 7, 2 / 3], "several", id="Ross, Corporate Finance, four roots"),
+        pytest.param(
+            [-252, 1431, -3035, 2850, -1000], [1 / 4, 1 / 3, 3 / 7, 2 / 3], "several", id="Ross, Corporate Finance, four roots"
+        ),
         pytest.param([1000, -3000, 2500], [], "none", id="Brealey and Myers, no root"),
         pytest.param([-1000, 800, *[150] * 4, -150], [-0.5, 0.15238237116630654], "several", id="Brealey and Myers, two roots"),
-        pytest.param([-50, -100, 600, 300, -100], [-0.7688954706807807, 1.8544178284561783], "several", id="numpy-financial issue 28"),
+        pytest.param(
+            [-50, -100, 600, 300, -100], [-0.7688954706807807, 1.8544178284561783], "several", id="numpy-financial issue 28"
+        ),
         pytest.param([-100, 100, 0, -7], [-0.6788943736323866, -0.08329966618493272], "several", id="numpy pull request 4210"),
         # Excel's value quoted there does not zero the flows; this one does.
         pytest.param(

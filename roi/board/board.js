@@ -703,7 +703,11 @@ function render({ model, el }) {
   model.on("change:proposal", () => { if (!speaking && model.get("proposal") !== view.key) view.choose(model.get("proposal")); });
 
   let heard = Date.now();
-  const hear = (message) => { if (message.kind === "pong") { heard = Date.now(); show(false); } };
+  const hear = (message) => {
+    heard = Date.now();
+    show(false);
+    if (message.kind === "refused") view.notice(`The server has other numbers than this page: ${message.reason}.`);
+  };
   const show = (silent) => {
     const notice = view.role("server-notice");
     if (notice.hidden === !silent) return;

@@ -52,6 +52,18 @@ class _Board(anywidget.AnyWidget):
         if isinstance(message, dict) and message.get("kind") == "ping":
             self.send({"kind": "pong"})
 
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """What a browser asks for: inputs, the proposal and its sites are set, and nothing else that it sends.
+
+        A refused value leaves the board as it was and comes back as a sentence. A traceback never does.
+        """
+        asked = {name: value for name, value in sync_data.items() if name in _traits or name in ("proposal", "sites")}
+        try:
+            super().set_state(asked)
+        except traitlets.TraitError as error:
+            self.send_state(list(asked))
+            self.send({"kind": "refused", "reason": str(error)})
+
     @traitlets.validate("proposal")
     def _known_proposal(self, change: Any) -> str:
         if change["value"] not in self._proposals:
