@@ -22,7 +22,7 @@ lint: .venv/dev
 	$(BIN)/mypy
 
 docs: .venv/dev
-	$(BIN)/python docs/numbers.py
+	$(BIN)/python docs/write_numbers.py
 
 clean:
 	rm -rf .venv

@@ -14,7 +14,9 @@ def numbers(row: Input) -> st.SearchStrategy[float]:
     edges = [each for each in (low, row.default, 0.0, min(high, row.slider[1])) if low <= each <= high]
     if row.whole:
         return st.sampled_from(edges) | st.integers(int(low), int(high)).map(float)
-    return st.sampled_from(edges) | st.floats(max(low, row.slider[0]), min(high, row.slider[1]), allow_nan=False)
+    # A millionth is as fine as anyone writes; beside a billion, less would vanish in rounding.
+    fine = st.floats(max(low, row.slider[0]), min(high, row.slider[1]), allow_nan=False).map(lambda value: round(value, 6))
+    return st.sampled_from(edges) | fine
 
 
 @st.composite

@@ -25,9 +25,6 @@ HERE = Path(__file__).parent
 ALTERNATIVE = "raise-utilisation"
 """The shipped proposal that every other is compared with: what could be done without a second region."""
 
-SITE_LINES = ("gpu_cost", "orchestration_cost", "vcpu_cost", "storage_cost", "egress_cost", "site_bill")
-"""The lines in dollars a month that the table of regions shows under its inputs."""
-
 _templates = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined)
 
 
@@ -36,6 +33,12 @@ def tiles(result: Result) -> list[tuple[str, str]]:
     lines = model().lines
     rate = amounts.quantity(result["discount_rate"], "%")
     return [(name, f"NPV at {rate}" if name == "npv" else lines[name].label) for name in words.TILES]
+
+
+def site_lines() -> list[str]:
+    """The lines that the table of regions shows under its inputs: the bill of a region and the lines that it sums."""
+    known = model().lines
+    return [*(name for name in known["site_bill"].arguments if name in known), "site_bill"]
 
 
 def versus(result: Result, other: Result | None) -> str:
@@ -117,7 +120,7 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         main=ordered,
         others=[row for row in inputs().values() if row.axis == "scalar" and not row.main],
         site_rows=[row for row in inputs().values() if row.axis == "site"],
-        site_lines=SITE_LINES,
+        site_lines=site_lines(),
         lines=model().lines,
         axes=model().axes,
         formulas={name: str(formula) for name, formula in model().formulas.items()},
@@ -185,7 +188,7 @@ def payload(
         },
         "checks": known.checks,
         "unit_words": {unit: amounts.unit_words(unit) for unit in _units()},
-        "site_lines": SITE_LINES,
+        "site_lines": site_lines(),
         "asked": words.asked(),
         "grids": {name: grid(name) for name in words.asked()},
         "sentences": words.SENTENCES,
