@@ -132,8 +132,8 @@ def report_(
 ) -> None:
     """Write reports, and an index that compares them.
 
-    Each proposal gets a folder in DIR with report.html, report.ipynb and results.json. A proposal that is refused does not
-    stop the others; the summary names it, and the command exits 2.
+    Each proposal gets a folder in DIR with report.html, report.ipynb, workbook.xlsx and results.json. A proposal that
+    is refused does not stop the others; the summary names it, and the command exits 2.
     """
     good, bad = _load_each(proposals)
     for error in bad.values():
@@ -154,13 +154,31 @@ def report_(
 @app.command()
 def export(
     proposal: OneProposal,
-    html: Annotated[Path, typer.Option("--html", metavar="FILE", help="Write the page as one self-contained HTML file.")],
+    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="The page, as one self-contained file.")] = None,
+    xlsx: Annotated[Path | None, typer.Option("--xlsx", metavar="FILE", help="A workbook with live formulas.")] = None,
+    pptx: Annotated[Path | None, typer.Option("--pptx", metavar="FILE", help="Three slides with native charts.")] = None,
 ) -> None:
-    """Write a proposal as one file, without running a notebook."""
-    from roi.board import Page
+    """Write a proposal as one file of each kind that is named, without running a notebook."""
+    loaded = load(proposal)
+    if not (html or xlsx or pptx):
+        raise InputError("there is nothing to write; add --html FILE, --xlsx FILE or --pptx FILE")
+    if html:
+        from roi.board import Page
 
-    report.write_whole(html, Page(load(proposal)).document())
-    say(str(html))
+        _export(html, Page(loaded).document())
+    if xlsx:
+        from roi.sheet import workbook
+
+        _export(xlsx, workbook(loaded))
+    if pptx:
+        from roi.slides import presentation
+
+        _export(pptx, presentation(loaded))
+
+
+def _export(path: Path, content: str | bytes) -> None:
+    report.write_whole(path, content)
+    say(str(path))
 
 
 def _load_each(proposals: list[str]) -> tuple[dict[str, Proposal], dict[str, InputError]]:

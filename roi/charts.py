@@ -12,6 +12,8 @@ import sys
 from typing import Any
 
 from roi import amounts
+from roi.drivers import Driver, drivers
+from roi.inputs import inputs
 from roi.results import Result
 from roi.words import show_line
 
@@ -119,7 +121,56 @@ def bridge() -> Spec:
     return _configured(alt.layer(bars, words).add_params(low, high).properties(width="container", height=200))
 
 
-SPECIFICATIONS = {"cumulative": cumulative, "bridge": bridge}
+def tornado() -> Spec:
+    """The net gain over each main input's plausible range, below zero in the colour of loss; data set `swings`."""
+    low, high = (alt.param(name=name, value=value) for name, value in (("low", -1.0), ("high", 1.0)))
+    base = (
+        alt.Chart(alt.NamedData(name="swings"))
+        .transform_calculate(left="min(datum.at_low, datum.at_high)", right="max(datum.at_low, datum.at_high)")
+        .transform_calculate(
+            loss_left="min(datum.left, 0)",
+            loss_right="min(datum.right, 0)",
+            gain_left="max(datum.left, 0)",
+            gain_right="max(datum.right, 0)",
+        )
+        .encode(
+            y=alt.Y(
+                "label:N",
+                sort=None,
+                title=None,
+                axis=alt.Axis(ticks=False, domain=False, labelLimit=190, labelPadding=8, labelColor="var(--ink)"),
+            )
+        )
+    )
+    scale = alt.Scale(domain=[{"expr": "low"}, {"expr": "high"}], nice=True)
+    axis = alt.Axis(labelExpr=MONEY_AXIS, tickCount=5)
+    loss, gain = (
+        base.mark_bar(size=15, clip=True, color=f"var(--{kind})").encode(
+            x=alt.X(f"{kind}_left:Q", title=None, scale=scale, axis=axis),
+            x2=f"{kind}_right:Q",
+            tooltip=[alt.Tooltip("text:N", title=" ")],
+        )
+        for kind in ("loss", "gain")
+    )
+    ends = [
+        # On a narrow page the words would not fit beside the bars; the table below holds them too.
+        base.mark_text(align=align, dx=offset, fontSize=11, color="var(--quiet)", opacity=alt.expr("width < 300 ? 0 : 1")).encode(
+            x=f"{side}:Q", text=f"{side}_text:N"
+        )
+        for side, align, offset in (("left", "right", -5), ("right", "left", 5))
+    ]
+    zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color="var(--ink)", strokeWidth=1).encode(x="zero:Q")
+    present = (
+        alt.Chart(alt.NamedData(name="present"))
+        .mark_rule(color="var(--ink)", strokeWidth=1, strokeDash=[3, 3])
+        .encode(x="net_gain:Q")
+    )
+    return _configured(
+        alt.layer(loss, gain, zero, present, *ends).add_params(low, high).properties(width="container", height=240)
+    )
+
+
+SPECIFICATIONS = {"cumulative": cumulative, "bridge": bridge, "tornado": tornado}
 
 
 def data(result: Result) -> dict[str, dict[str, Rows]]:
@@ -143,6 +194,23 @@ def data(result: Result) -> dict[str, dict[str, Rows]]:
             else [],
         },
         "bridge": {"parts": parts},
+        "tornado": {"swings": [_swing(driver) for driver in drivers(result)], "present": [{"net_gain": result["net_gain"]}]},
+    }
+
+
+def _swing(driver: Driver) -> dict[str, Any]:
+    """One bar of the tornado: the input's ends stand at the net gains that they give."""
+    row = inputs()[driver.name]
+    low, high = row.show(driver.low), row.show(driver.high)
+    left, right = (low, high) if driver.at_low <= driver.at_high else (high, low)
+    text = f"{low}: {amounts.money(driver.at_low)}; {high}: {amounts.money(driver.at_high)}"
+    return {
+        "label": row.label,
+        "at_low": driver.at_low,
+        "at_high": driver.at_high,
+        "left_text": left,
+        "right_text": right,
+        "text": text,
     }
 
 
@@ -151,11 +219,15 @@ def limits(name: str, rows: dict[str, Rows]) -> dict[str, float]:
     if name == "cumulative":
         values = [row["cumulative"] for row in rows["months"]]
         return {"low": min(0.0, *values), "high": max(0.0, *values) or 1.0, "last": rows["months"][-1]["month"]}
+    if name == "tornado":
+        ends = [0.0, *(row[end] for row in rows["swings"] for end in ("at_low", "at_high")), rows["present"][0]["net_gain"]]
+        room = (max(ends) - min(ends) or 1.0) * 0.2
+        return {"low": min(ends) - room, "high": max(ends) + room}
     ends = [0.0]
     for row in rows["parts"]:
         ends.append(row["amount"] if row["kind"] == "total" else ends[-1] + row["signed"])
     low, high = min(ends), max(ends)
-    room = (high - low or 1.0) * 0.22
+    room = (high - low or 1.0) * 0.3
     return {"low": low, "high": high + room}
 
 

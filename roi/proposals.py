@@ -50,6 +50,13 @@ class Value(_Record):
     measured: bool = False
 
 
+def plausible(row: Input, value: Value | None) -> tuple[float, float] | None:
+    """The plausible range of an input: that of a proposal's value where it gives one, else the default's; None if not said."""
+    if value is None:
+        return (row.spread.low, row.spread.high) if row.spread else None
+    return None if value.low is None or value.high is None else (value.low, value.high)
+
+
 @dataclass(frozen=True)
 class Proposal:
     """A checked proposal.
@@ -107,7 +114,10 @@ class Proposal:
         for path, number in changes.items():
             try:
                 name, place = _find(path, self)
-                value = Value(base=inputs()[name].check(number), source="set by hand")
+                row = inputs()[name]
+                said = self.sites[place[0]][place[1]].get(name) if place else self.inputs.get(name)
+                low, high = plausible(row, said) or (None, None)
+                value = Value(base=row.check(number), low=low, high=high, source="set by hand")
             except ValueError as error:
                 problems.append(Problem(str(error)))
                 continue

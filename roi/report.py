@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 NOTEBOOK = ROOT / "notebooks" / "proposal.ipynb"
 TEMPLATES = Path(__file__).parent / "report_template"
 STYLES = Path(__file__).parent / "board"
-FILES = ("report.html", "report.ipynb", "results.json")
+FILES = ("report.html", "report.ipynb", "workbook.xlsx", "results.json")
 
 # --- what the notebook calls ------------------------------------------------------------------------------------------------
 
@@ -159,7 +159,7 @@ def results_json(result: Result) -> str:
     return as_json(contents) + "\n"
 
 
-def write_whole(path: Path, text: str) -> None:
+def write_whole(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all: under a temporary name beside it, then in its place.
 
     Raises:
@@ -171,7 +171,7 @@ def write_whole(path: Path, text: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            temporary.write_text(text, encoding="utf-8", newline="")
+            temporary.write_bytes(content.encode() if isinstance(content, str) else content)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
@@ -318,6 +318,8 @@ def _report(given: str, proposal: Proposal, folder: Path, on_step: Callable[[], 
     """Write one report. All is made before the first file is written."""
     import nbformat
 
+    from roi.sheet import workbook
+
     place = folder / proposal.key
     if place.exists() and not place.is_dir():
         raise InputError(
@@ -325,9 +327,9 @@ def _report(given: str, proposal: Proposal, folder: Path, on_step: Callable[[], 
         )
     notebook = _executed(given, on_step)
     source = nbformat.writes(notebook) + "\n"  # type: ignore[no-untyped-call]
-    texts = (_html(notebook, proposal), source, results_json(Result(proposal)))
-    for name, text in zip(FILES, texts, strict=True):
-        write_whole(place / name, text)
+    contents = (_html(notebook, proposal), source, workbook(proposal), results_json(Result(proposal)))
+    for name, content in zip(FILES, contents, strict=True):
+        write_whole(place / name, content)
     on_step()
 
 

@@ -21,6 +21,10 @@ SENTENCES = {
     "stops": "It stops paying back if {condition} {value}.",
     "starts": "It would pay back if {condition} {value}.",
     "firm": "No value of a single main input, within its range, changes that.",
+    "flips_below": "below {value}",
+    "flips_from": "from {value}",
+    "flips_above": "above {value}",
+    "flips_nowhere": "no allowed value",
     "never_month": "not within {horizon}",
     "month": "month {month}",
     "no_cash_out": "at once",
@@ -32,6 +36,14 @@ ASKED_FIRST = ("value_per_release_day", "upfront_cost", "latency_saved")
 
 TILES = ("net_gain", "npv", "payback_month", "peak_cash_out")
 """The lines that stand at the top of every page."""
+
+
+LEFT_OUT = (
+    "Spot pre-emptions and price changes within the horizon; taxes and depreciation; revenue that an earlier release wins for "
+    "good; the worth of surviving the loss of a region. Cash is counted at the end of its month. Net gain is not discounted; NPV "
+    "is, at an effective annual rate."
+)
+"""What the model does not count, said on every page."""
 
 
 def main_inputs() -> list[str]:
@@ -66,6 +78,15 @@ def show_line(result: Result, name: str) -> str:
     if unit == "USD":
         return amounts.money(value)
     return amounts.quantity(value, unit)
+
+
+def flips(result: Result, name: str, value: float | None) -> str:
+    """Beyond which value of an input the answer flips, as `below $227K/day`."""
+    if value is None:
+        return SENTENCES["flips_nowhere"]
+    row = inputs()[name]
+    key = "flips_below" if value < result[name] else "flips_from" if row.whole else "flips_above"
+    return SENTENCES[key].format(value=row.show(value))
 
 
 def condition(result: Result) -> str:

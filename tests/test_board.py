@@ -10,6 +10,7 @@ import roi
 from roi import amounts, words
 from roi.board import Board, Page
 from roi.board.page import assumptions, script, vega
+from roi.charts import SPECIFICATIONS
 from roi.inputs import inputs
 from roi.proposals import parse, shipped
 from tests.browser import DESKTOP, PHONE, chromium, visit
@@ -152,7 +153,7 @@ def test_boxes_understand_amounts_as_people_type_them(opened, typed, value):
 @pytest.mark.parametrize(
     ("path", "typed", "said"),
     [
-        ("critical_path_share", "80", "Share of saved time on the critical path: 80 is refused; allowed is 0 to 1 1"),
+        ("critical_path_share", "80", "Share on the critical path: 80 is refused; allowed is 0 to 1 1"),
         ("latency_saved", "fast", "'fast' is not a number; write it like 1200000, 1.2M, 150k, $1,000 or 12%"),
         ("horizon", "61", "Horizon: 61 is refused"),
         ("upfront_cost", "", "'' is not a number"),
@@ -272,7 +273,7 @@ def test_the_page_is_whole_without_scripts(browser, address):
     text = seen.page.inner_text("body")
     assert words.verdict(roi.evaluate(roi.load("two-region"))) in text
     assert "-$185K" in text  # 328,974.18 - 514,128.00 of raise-utilisation
-    assert seen.page.locator(".chart > svg").count() == 2
+    assert seen.page.locator(".chart > svg").count() == len(SPECIFICATIONS)
     assert seen.page.is_hidden("[data-role=actions]")
     assert seen.asked == [address]
 

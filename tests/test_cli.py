@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_version(run: Run) -> None:
         (["report", "two-region"], "Missing option '--output' / '-o'"),
         (["report", "-o", "out"], "Missing argument 'PROPOSAL'"),
         (["report", "two-region", "-o", "out", "--jobs", "0"], "Invalid value for '--jobs'"),
-        (["export", "two-region"], "Missing option '--html'"),
+        (["export", "two-region"], "there is nothing to write; add --html FILE, --xlsx FILE or --pptx FILE"),
         (["serve", "--port", "70000"], "Invalid value for '--port'"),
     ],
 )
@@ -281,6 +282,13 @@ def test_export_writes_one_page(run: Run) -> None:
     text = Path("deck/page.html").read_text(encoding="utf-8")
     assert text.startswith('<!doctype html>\n<html lang="en">')
     assert "$329K" in text
+
+
+def test_export_writes_a_file_of_each_kind_that_is_named(run: Run) -> None:
+    outcome = run("export", "two-region", "--xlsx", "w.xlsx", "--pptx", "s.pptx")
+    assert outcome == Outcome(0, "w.xlsx\ns.pptx\n", "")
+    for name in ("w.xlsx", "s.pptx"):
+        assert zipfile.is_zipfile(name)
 
 
 @pytest.mark.parametrize(

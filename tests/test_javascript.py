@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 import roi
 from roi import amounts, charts, words
 from roi.board.page import payload, script
+from roi.drivers import drivers
 from roi.inputs import inputs, model
 from roi.javascript import module
 from roi.lines import Constant, Line, Model, ModelError, Variable, total
@@ -22,7 +23,7 @@ from tests.strategies import proposals
 # The board's own functions, made reachable for the test.
 REACHABLE = """
 Object.assign(window, { evaluate, money, quantity, figures, boxed, parseAmount });
-Object.assign(window, { verdictOf, showLine, solve, flagSentences, CHARTS });
+Object.assign(window, { verdictOf, showLine, solve, flagSentences, driversOf, flipWords, nearestCrossing, CHARTS });
 window.setUnits = (words) => { unitWords = words; };
 """
 
@@ -160,19 +161,23 @@ def test_verdict_tiles_and_flags_read_the_same(page, name, changes):
         """([data, name, lines]) => {
             setUnits(data.unit_words);
             const state = data.proposals[name], values = solve(state.numbers, state.sites);
+            const drivers = driversOf(data, state, state.plausible);
             return { verdict: verdictOf(data, state, values), flags: flagSentences(data, state, values),
                      tiles: lines.map((line) => showLine(data, values, line)),
-                     charts: Object.fromEntries(Object.entries(CHARTS).map(([chart, rows]) => [chart, rows(data, values)])) };
+                     flips: drivers.map(({ name }) => flipWords(data, state, name, nearestCrossing(data, state, name))),
+                     charts: Object.fromEntries(
+                         Object.entries(CHARTS).map(([chart, rows]) => [chart, rows(data, values, drivers)])) };
         }""",
         [json.loads(json.dumps(data)), name, list(words.TILES)],
     )
     assert answer["verdict"] == words.verdict(result)
     assert answer["flags"] == result.flags
+    assert answer["flips"] == [words.flips(result, driver.name, driver.flips) for driver in drivers(result)]
     assert answer["tiles"] == [words.show_line(result, line) for line in words.TILES]
     for chart, sets in charts.data(result).items():
         for rows_name, rows in sets.items():
             found = answer["charts"][chart][rows_name]
-            assert [row["text"] for row in found] == [row["text"] for row in rows]
+            assert [row.get("text") for row in found] == [row.get("text") for row in rows]
             for row, expected in zip(found, rows, strict=True):
                 assert row == {
                     key: pytest.approx(value, rel=1e-9, abs=1e-6) if isinstance(value, float) else value

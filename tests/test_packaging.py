@@ -52,7 +52,12 @@ def test_every_import_is_a_requirement():
             "markupsafe": "jinja2",
             "ruamel": "ruamel-yaml",
         },
-        **{"jupyter_client": "jupyter-client", "jupyter_server": "jupyter-server", "vl_convert": "vl-convert-python"},
+        **{
+            "jupyter_client": "jupyter-client",
+            "jupyter_server": "jupyter-server",
+            "pptx": "python-pptx",
+            "vl_convert": "vl-convert-python",
+        },
     }
     wanted = names(PYPROJECT["dependencies"])
     standard = {"roi", "__future__"}

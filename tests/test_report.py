@@ -24,6 +24,8 @@ from roi.problems import InputError
 from roi.proposals import PROPOSALS, load
 from tests.browser import PHONE, chromium, visit
 
+FILES = ("report.html", "report.ipynb", "results.json", "workbook.xlsx")
+
 BIN = Path(sys.executable).parent
 TWO_REGION = (PROPOSALS / "two-region.yaml").read_text(encoding="utf-8")
 UNSAFE_NAME = "<script>alert(1)</script> & [red]two[/red]"
@@ -62,9 +64,8 @@ def reports(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_bad_proposal_does_not_stop_the_others(reports: Path) -> None:
-    kinds = ("report.html", "report.ipynb", "results.json")
     assert files(reports / "out") == sorted(
-        ["index.html", *(f"{key}/{kind}" for key in ("two-region", "odd's", "raise-utilisation") for kind in kinds)]
+        ["index.html", *(f"{key}/{kind}" for key in ("two-region", "odd's", "raise-utilisation") for kind in FILES)]
     )
 
 
@@ -180,7 +181,7 @@ def test_a_second_run_gives_the_same_bytes_and_a_blocked_report_leaves_nothing(r
     assert files(tmp_path / "out") == [
         "index.html",
         "published-claim",
-        *(f"two-region/{kind}" for kind in ("report.html", "report.ipynb", "results.json")),
+        *(f"two-region/{kind}" for kind in FILES),
     ]
     assert (tmp_path / "out" / "published-claim").read_text() == "mine"
     again, before = (folder / "out" / "two-region" / "results.json" for folder in (tmp_path, reports))
@@ -256,17 +257,17 @@ def test_a_folder_without_the_right_to_write_is_refused(tmp_path: Path, monkeypa
         report.prepare({"two-region": load("two-region")}, tmp_path)
 
 
-def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     report.write_whole(path, "old")
-
-    def full(self: Path, text: str, **_: Any) -> None:
-        self.write_bytes(text.encode()[:3])
-        raise OSError(28, "No space left on device", str(self))
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(InputError, match=r"page\.html: cannot be written: No space left on device"):
-        report.write_whole(path, "newer")
+    # A disk that is full after three bytes: the system refuses the rest.
+    code = (
+        "import resource, signal, sys; from pathlib import Path; from roi import report;"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN); resource.setrlimit(resource.RLIMIT_FSIZE, (3, 3));"
+        "report.write_whole(Path(sys.argv[1]), 'newer')"
+    )
+    done = subprocess.run([sys.executable, "-B", "-c", code, str(path)], capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1].endswith("page.html: cannot be written: File too large")
     assert files(tmp_path) == ["page.html"]
     assert path.read_text() == "old"
 

@@ -73,6 +73,27 @@ function answerSentence(data, values) {
   });
 }
 
+// What moves the answer, as in roi/drivers.py; `order` keeps the inputs where they were while a slider moves.
+function driversOf(data, state, plausible, order) {
+  const sites = state.sites.map(siteNumbers);
+  const gain = (name, value) =>
+    evaluate({ ...state.numbers, [name]: value }, sites, monthsOf(name === "horizon" ? value : state.numbers.horizon)).net_gain;
+  const found = data.main.filter((name) => plausible[name]).map((name) => {
+    const [low, high] = plausible[name];
+    return { name, low, high, atLow: gain(name, low), atHigh: gain(name, high) };
+  });
+  const swing = ({ atLow, atHigh }) => Math.abs(atHigh - atLow);
+  const place = order && new Map(order.map((name, index) => [name, index]));
+  return found.sort(place ? (a, b) => place.get(a.name) - place.get(b.name) : (a, b) => swing(b) - swing(a));
+}
+
+function flipWords(data, state, name, value) {
+  const say = data.sentences, row = data.inputs[name];
+  if (value === null) return say.flips_nowhere;
+  const sentence = value < state.numbers[name] ? say.flips_below : row.whole ? say.flips_from : say.flips_above;
+  return fill(sentence, { value: quantity(value, row.display_unit) });
+}
+
 const verdictOf = (data, state, values) => `${answerSentence(data, values)} ${conditionSentence(data, state, values)}`;
 
 function flagSentences(data, state, values) {
@@ -96,6 +117,7 @@ function flagSentences(data, state, values) {
 // --- the rows of the charts, as in roi/charts.py ----------------------------------------------------------------------------
 
 const CHARTS = {
+  tornado: swingRows,
   cumulative: (data, values) => ({
     months: values.cumulative.map((cash, month) => ({ month, cumulative: cash, text: `month ${month}: ${money(cash)}` })),
     payback: values.payback_month > 0 && values.payback_month < Infinity
@@ -109,7 +131,23 @@ const CHARTS = {
   }),
 };
 
+// The net gain at both ends of each driver's range.
+function swingRows(data, values, drivers) {
+  const swings = drivers.map(({ name, low, high, atLow, atHigh }) => {
+    const row = data.inputs[name], lowText = quantity(low, row.display_unit), highText = quantity(high, row.display_unit);
+    const [left, right] = atLow <= atHigh ? [lowText, highText] : [highText, lowText];
+    return { label: row.label, at_low: atLow, at_high: atHigh, left_text: left, right_text: right,
+      text: `${lowText}: ${money(atLow)}; ${highText}: ${money(atHigh)}` };
+  });
+  return { swings, present: [{ net_gain: values.net_gain }] };
+}
+
 const LIMITS = {
+  tornado: ({ swings, present }) => {
+    const ends = [0, ...swings.flatMap((row) => [row.at_low, row.at_high]), present[0].net_gain];
+    const low = Math.min(...ends), high = Math.max(...ends), room = (high - low || 1) * 0.2;
+    return { low: low - room, high: high + room };
+  },
   cumulative: ({ months }) => {
     const cash = months.map((row) => row.cumulative);
     return { low: Math.min(0, ...cash), high: Math.max(0, ...cash) || 1, last: months.length - 1 };
@@ -118,7 +156,7 @@ const LIMITS = {
     const ends = [0];
     for (const part of parts) ends.push(part.kind === "total" ? part.amount : ends[ends.length - 1] + part.signed);
     const low = Math.min(...ends), high = Math.max(...ends);
-    return { low, high: high + (high - low || 1) * 0.22 };
+    return { low, high: high + (high - low || 1) * 0.3 };
   },
 };
 
@@ -149,8 +187,8 @@ class BoardView {
     this.views = {};
     for (const action of this.all("[data-role=actions]")) action.hidden = false;
     this.listen();
-    this.mountCharts();
     this.update({ settled: true });
+    this.mountCharts();
   }
 
   all(selector) { return [...this.board.querySelectorAll(selector)]; }
@@ -311,6 +349,7 @@ class BoardView {
     this.showInputs();
     this.role("verdict").textContent = verdictOf(data, state, values);
     this.showFlags(values);
+    this.drivers = driversOf(data, state, this.proposal.plausible, settled ? null : this.drivers.map((driver) => driver.name));
     this.showCharts(values, settled);
     if (settled) this.showDetails(values);
     this.showScenarios();
@@ -402,14 +441,31 @@ class BoardView {
       cell.textContent = money(values[name][index]);
     }
     const passed = this.data.checks.filter((name) => Math.abs(values[name]) < 0.005).length;
+    this.showDrivers();
     this.role("checks").textContent = `${passed} of ${this.data.checks.length}`;
+  }
+
+  showDrivers() {
+    const { data, state } = this;
+    this.role("drivers").replaceChildren(...this.drivers.map(({ name, low, high, atLow, atHigh }) => {
+      const row = element("tr"), head = element("th", data.inputs[name].label), value = nearestCrossing(data, state, name);
+      const shown = (number) => quantity(number, data.inputs[name].display_unit);
+      head.scope = "row";
+      // Of two dollar amounts only the second says per what, of two others only the second has the unit.
+      const first = data.inputs[name].unit.startsWith("USD") ? shown(low).split("/")[0] : shown(low).split(" ")[0];
+      const cells = [shown(state.numbers[name]), flipWords(data, state, name, value), `${first} to ${shown(high)}`, money(atLow), money(atHigh)]
+        .map((text) => { const cell = element("td", text); cell.className = "number"; return cell; });
+      cells[1].classList.toggle("within", value !== null && low <= value && value <= high);
+      row.append(head, ...cells);
+      return row;
+    }));
   }
 
   // --- charts: embedded once, then fed ---
 
   mountCharts() {
     this.mounted = Promise.all(this.all("[data-chart]").map(async (holder) => {
-      const name = holder.dataset.chart, rows = CHARTS[name](this.data, solve(this.state.numbers, this.state.sites)), limits = LIMITS[name](rows);
+      const name = holder.dataset.chart, rows = CHARTS[name](this.data, this.values, this.drivers), limits = LIMITS[name](rows);
       const specification = {
         ...this.data.charts[name], datasets: { ...this.data.charts[name].datasets, ...rows },
         params: this.data.charts[name].params.map((param) => ({ ...param, value: limits[param.name] })),
@@ -434,7 +490,7 @@ class BoardView {
 
   showCharts(values, settled) {
     for (const [name, drawn] of Object.entries(this.views)) {
-      const rows = CHARTS[name](this.data, values);
+      const rows = CHARTS[name](this.data, values, this.drivers);
       // Scales hold still while a slider moves and fit again when it is let go.
       if (settled || rows.months?.length - 1 !== drawn.limits.last) {
         drawn.limits = settled ? LIMITS[name](rows) : { ...drawn.limits, last: LIMITS[name](rows).last };

@@ -16,9 +16,10 @@ from markupsafe import Markup
 import roi
 from roi import amounts, charts, words
 from roi.breakeven import grid
+from roi.drivers import drivers, without_range
 from roi.inputs import Input, inputs, model
 from roi.javascript import module
-from roi.proposals import Proposal, Value, load, provenance_flags
+from roi.proposals import Proposal, Value, load, plausible, provenance_flags
 from roi.results import Result, evaluate
 
 HERE = Path(__file__).parent
@@ -74,9 +75,7 @@ def assumptions(proposal: Proposal) -> list[dict[str, str]]:
 
 def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[str, str]:
     """One row, from the proposal's own words where it gives a value, else from the inputs' file."""
-    low, high = (row.spread.low, row.spread.high) if row.spread and not value else (None, None)
-    if value:
-        low, high = value.low, value.high
+    ends = plausible(row, value)
     measured = value.measured if value else row.source.measured
     dated = value.date if value else row.source.date
     return {
@@ -85,7 +84,7 @@ def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[
         "note": row.note,
         "place": place,
         "value": row.show(value.base if value else row.default),
-        "spread": "" if low is None or high is None else row.show_range(low, high),
+        "spread": row.show_range(*ends) if ends else "",
         "basis": "measured" if measured else (value.basis if value and value.basis else "assumed"),
         "source": (value.source or "no source given") if value else row.source.title,
         "link": (value.link if value else row.source.link)
@@ -114,6 +113,11 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         result=result,
         tiles=tiles(result),
         verdict=words.verdict(result),
+        left_out=words.LEFT_OUT,
+        drivers=drivers(result),
+        without_range=without_range(result),
+        inputs=inputs(),
+        flips=words.flips,
         versus_nothing=versus(result, None),
         versus_alternative=versus(result, other),
         flags=flags(result, today),
@@ -189,6 +193,7 @@ def payload(
         "checks": known.checks,
         "unit_words": {unit: amounts.unit_words(unit) for unit in _units()},
         "site_lines": site_lines(),
+        "main": words.main_inputs(),
         "asked": words.asked(),
         "grids": {name: grid(name) for name in words.asked()},
         "sentences": words.SENTENCES,
@@ -216,6 +221,7 @@ def _described(proposal: Proposal) -> dict[str, Any]:
         "owner": proposal.owner,
         "decision": proposal.decision,
         "said": said(proposal.inputs),
+        "plausible": {name: plausible(inputs()[name], proposal.inputs.get(name)) for name in words.main_inputs()},
         "numbers": {row.name: proposal.number(row.name) for row in inputs().values() if row.axis == "scalar"},
         "sites": [
             {
