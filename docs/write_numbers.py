@@ -6,6 +6,7 @@ from pathlib import Path
 
 from roi.amounts import plain, unit_words
 from roi.inputs import Input, inputs, model
+from roi.typeset import latex
 
 FILE = Path(__file__).with_name("numbers.md")
 
@@ -16,7 +17,7 @@ def text() -> str:
     sites = [_input(row) for row in inputs().values() if row.axis == "site"]
     known = model()
     lines = [
-        f"| {line.label} | `{name}` | {unit_words(str(line.unit))[1]} | {known.axes[name]} | `{known.formulas[name]}` |"
+        f"| {line.label} | `{name}` | {unit_words(str(line.unit))[1]} | {known.axes[name]} | ${latex(known.formulas[name])}$ |"
         + (f" {line.note.replace(chr(10), ' ')} |" if line.note else " |")
         for name, line in known.lines.items()
     ]

@@ -125,7 +125,9 @@ def quantity(value: float, unit: str) -> str:
 def small_money(value: float) -> str:
     """Dollars below a thousand, with cents, and more places where cents would hide the figure: `$11.53`, `$0.62`, `$0.005`."""
     size = abs(value)
-    if size and size < 0.1:
+    if size < 1e-6:
+        return "$0"  # what is left of a difference by rounding
+    if size < 0.1:
         text = figures(size)
     elif size == math.floor(size):
         text = f"{size:.0f}"

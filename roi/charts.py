@@ -152,13 +152,10 @@ def tornado() -> Spec:
         )
         for kind in ("loss", "gain")
     )
-    ends = [
-        # On a narrow page the words would not fit beside the bars; the table below holds them too.
-        base.mark_text(align=align, dx=offset, fontSize=11, color="var(--quiet)", opacity=alt.expr("width < 300 ? 0 : 1")).encode(
-            x=f"{side}:Q", text=f"{side}_text:N"
-        )
-        for side, align, offset in (("left", "right", -5), ("right", "left", 5))
-    ]
+    # On a narrow page the words would not fit beside the bars; the table below holds them too.
+    shown: dict[str, Any] = {"fontSize": 11, "color": "var(--quiet)", "opacity": alt.expr("width < 300 ? 0 : 1")}
+    left = base.mark_text(align="right", dx=-5, **shown).encode(x="left:Q", text="left_text:N")
+    right = base.mark_text(align="left", dx=5, **shown).encode(x="right:Q", text="right_text:N")
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color="var(--ink)", strokeWidth=1).encode(x="zero:Q")
     present = (
         alt.Chart(alt.NamedData(name="present"))
@@ -166,7 +163,7 @@ def tornado() -> Spec:
         .encode(x="net_gain:Q")
     )
     return _configured(
-        alt.layer(loss, gain, zero, present, *ends).add_params(low, high).properties(width="container", height=240)
+        alt.layer(loss, gain, zero, present, left, right).add_params(low, high).properties(width="container", height=240)
     )
 
 

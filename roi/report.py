@@ -16,7 +16,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
+from threading import Event
 from typing import TYPE_CHECKING, Any
+
+from markupsafe import Markup
 
 import roi
 from roi import amounts, words
@@ -25,6 +28,7 @@ from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
 from roi.proposals import FLEETS, Proposal, load, provenance_flags
 from roi.results import Result, evaluate
+from roi.typeset import mathml
 
 if TYPE_CHECKING:
     import jinja2
@@ -94,7 +98,7 @@ def monthly_table(result: Result) -> str:
 def lines_table(result: Result, name: str) -> str:
     """The lines behind a number, in the order in which they are read, each with its value and formula, as an HTML table."""
     rows = [
-        (each, model().lines[each].label, _values(result, each), str(model().formulas[each]))
+        (each, model().lines[each].label, _values(result, each), Markup(mathml(model().formulas[each])))
         for each in model().lines
         if each in _behind(name)
     ]
@@ -238,15 +242,27 @@ def write_reports(
     """
     from roi.kernel import OwnKernel
 
+    # No report begins before all are known here, so that Ctrl-C finds each of them.
+    begun, ended = Event(), Event()
+
+    def make(given: str, proposal: Proposal) -> None:
+        begun.wait()
+        if not ended.is_set():
+            _report(given, proposal, folder, on_step)
+
     with ThreadPoolExecutor(jobs) as pool:
         running: dict[Future[None], str] = {}
         try:
-            running |= {pool.submit(_report, given, each, folder, on_step): given for given, each in proposals.items()}
+            for given, proposal in proposals.items():
+                running[pool.submit(make, given, proposal)] = given
+            begun.set()
             for future in as_completed(running):
                 error = future.exception()
                 on_done(running[future], "" if error is None else str(error) or type(error).__name__)
         finally:
             # Only Ctrl-C leaves anything to be ended here, a kernel that is just being started included.
+            ended.set()
+            begun.set()
             pool.shutdown(wait=False, cancel_futures=True)
             while not all(future.done() for future in running):
                 OwnKernel.kill_all()

@@ -221,5 +221,8 @@ class Writer:
         if isinstance(symbol, Call) and symbol.operator in self.precedence:
             inner_rank, outer_rank = self.precedence[symbol.operator], self.precedence[outer]
             if inner_rank < outer_rank or (inner_rank == outer_rank and brackets_when_equal):
-                return f"({text})"
+                return self.bracketed(text)
         return text
+
+    def bracketed(self, text: str) -> str:
+        return f"({text})"

@@ -5,12 +5,14 @@ import re
 from datetime import date
 
 import pytest
+from playwright.sync_api import expect
 
 import roi
 from roi import amounts, words
 from roi.board import Board, Page
 from roi.board.page import assumptions, script, vega
 from roi.charts import SPECIFICATIONS
+from roi.drivers import drivers
 from roi.inputs import inputs
 from roi.proposals import parse, shipped
 from tests.browser import DESKTOP, PHONE, chromium, visit
@@ -101,7 +103,7 @@ def test_ten_settings_agree_with_evaluate(opened, changes):
     result = roi.evaluate(roi.load("two-region"), changes)
     assert [shown(page, name) for name in words.TILES] == tiles(result)
     assert page.text_content("[data-role=verdict]") == words.verdict(result)
-    assert page.text_content("[data-value=npv]") == amounts.quantity(result.npv, "USD")
+    expect(page.locator("[data-value=npv]")).to_have_text(amounts.quantity(result.npv, "USD"))
     assert page.text_content("[data-role=changed]").startswith(f"{len(changes)} input")
 
 
@@ -370,3 +372,49 @@ def test_the_widget_answers_that_it_is_there():
     assert sent == [{"kind": "pong"}]
     board._handle_custom_msg("nonsense", [])
     assert sent == [{"kind": "pong"}]
+
+
+# --- what moves the answer ---------------------------------------------------------------------------------------------------
+
+
+def driver_rows(page):
+    return [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in page.locator(".drivers tbody tr").all()]
+
+
+def expected_rows(result):
+    rows = []
+    for each in drivers(result):
+        row = inputs()[each.name]
+        flips = words.flips(result, each.name, each.flips)
+        ends = [amounts.money(each.at_low), amounts.money(each.at_high)]
+        rows.append([row.label, row.show(result[each.name]), flips, row.show_range(each.low, each.high), *ends])
+    return rows
+
+
+@pytest.mark.parametrize("changes", [{}, {"latency_saved": 90}, {"gpus": 512, "horizon": 36}], ids=str)
+def test_what_would_have_to_be_true_is_what_python_finds(opened, changes):
+    page = opened.page
+    for path, value in changes.items():
+        set_box(page, path, amounts.plain(value))
+    result = roi.evaluate(roi.load("two-region"), changes)
+    expect(page.locator(".drivers tbody tr").first.locator("td").last).to_have_text(expected_rows(result)[0][-1])
+    assert driver_rows(page) == expected_rows(result)
+    assert page.locator(".drivers .within").count() == sum(
+        each.flips is not None and each.low <= each.flips <= each.high for each in drivers(result)
+    )
+
+
+def test_the_tornado_keeps_its_order_while_a_slider_moves(opened):
+    page = opened.page
+    labels = '[data-chart="tornado"] svg .role-axis-label text'
+    before = page.locator(labels).all_text_contents()
+    assert before[0] == "Latency saved per step"
+    slider = page.locator('input[name="value_per_release_day"]')
+    slider.evaluate("(slider) => { slider.value = 20000; slider.dispatchEvent(new Event('input', { bubbles: true })); }")
+    assert page.locator(labels).all_text_contents() == before
+    slider.evaluate("(slider) => slider.dispatchEvent(new Event('change', { bubbles: true }))")
+    # At $20K a day the upfront cost moves the net gain most.
+    result = roi.evaluate(roi.load("two-region"), value_per_release_day=20_000)
+    top = inputs()[drivers(result)[0].name].label
+    expect(page.locator(".drivers tbody th").first).to_have_text(top)
+    assert top != expected_rows(roi.evaluate(roi.load("two-region")))[0][0]

@@ -33,7 +33,8 @@ function figures(value) {
 
 function smallMoney(value) {
   const size = Math.abs(value);
-  const text = size && size < 0.1 ? figures(size) : size === Math.floor(size) ? String(size) : halfUp(size, 2).toFixed(2);
+  if (size < 1e-6) return "$0"; // what is left of a difference by rounding
+  const text = size < 0.1 ? figures(size) : size === Math.floor(size) ? String(size) : halfUp(size, 2).toFixed(2);
   return (value < 0 ? "-" : "") + "$" + text;
 }
 

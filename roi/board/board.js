@@ -5,6 +5,7 @@ const fill = (sentence, words) => sentence.replace(/\{(\w+)\}/g, (_, name) => wo
 const monthsOf = (horizon) => Array.from({ length: horizon + 1 }, (_, month) => month);
 const countMonths = (count) => `${figures(count)} month${count === 1 ? "" : "s"}`;
 const nextFrame = (work) => requestAnimationFrame(work);
+const DETAILS_AFTER = 100; // milliseconds
 
 // --- what is asked of the model ---------------------------------------------------------------------------------------------
 
@@ -307,13 +308,23 @@ class BoardView {
     else this.soon();
   }
 
+  // At once for the first move in a frame; further moves in the same frame wait for the next.
   soon() {
+    this.moved = true;
     if (this.waiting) return;
     this.waiting = true;
+    this.moved = false;
     nextFrame(() => {
       this.waiting = false;
-      this.guard(() => this.update({ settled: false }));
+      if (this.moved) this.soon();
     });
+    this.guard(() => this.update({ settled: false }));
+  }
+
+  // The tables, a moment after the last change, so that they hold up neither a key that is held down nor the headline.
+  showDetailsLater() {
+    clearTimeout(this.detailed);
+    this.detailed = setTimeout(() => this.guard(() => this.showDetails(this.values)), DETAILS_AFTER);
   }
 
   choose(key) {
@@ -351,7 +362,7 @@ class BoardView {
     this.showFlags(values);
     this.drivers = driversOf(data, state, this.proposal.plausible, settled ? null : this.drivers.map((driver) => driver.name));
     this.showCharts(values, settled);
-    if (settled) this.showDetails(values);
+    if (settled) this.showDetailsLater();
     this.showScenarios();
     this.host.changed(this, settled);
   }
@@ -698,6 +709,7 @@ function mountPages() {
         if (changed || location.hash) history.replaceState(null, "", changed ? board.link() : location.href.split("#")[0]);
       },
     });
+    addEventListener("beforeprint", () => view.showDetails(view.values));
     addEventListener("hashchange", () => {
       view.state = view.proposalState();
       view.applyLink(new URLSearchParams(location.hash.slice(1)));

@@ -21,6 +21,7 @@ from roi.inputs import Input, inputs, model
 from roi.javascript import module
 from roi.proposals import Proposal, Value, load, plausible, provenance_flags
 from roi.results import Result, evaluate
+from roi.typeset import mathml
 
 HERE = Path(__file__).parent
 ALTERNATIVE = "raise-utilisation"
@@ -127,7 +128,7 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         site_lines=site_lines(),
         lines=model().lines,
         axes=model().axes,
-        formulas={name: str(formula) for name, formula in model().formulas.items()},
+        formulas=_typeset(),
         assumptions=assumptions(proposal),
         checks=f"{passed} of {len(result.checks)}",
         svg={name: Markup(charts.static_svg(name, result)) for name in charts.SPECIFICATIONS},
@@ -138,6 +139,11 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         unit_words=amounts.unit_words,
         footer=f"roi {roi.__version__}. Inputs {proposal.fingerprint[:12]}. Flags as of {today}.",
     )
+
+
+@cache
+def _typeset() -> dict[str, Markup]:
+    return {name: Markup(mathml(formula)) for name, formula in model().formulas.items()}
 
 
 def payload(
