@@ -11,7 +11,8 @@ SUFFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "m": 1e6, "M": 1e6, "B": 1e9, "bn": 1e9
 _AMOUNT = re.compile(
     r"(?P<sign>[-+\u2212]?)\s*(?:\$|USD\s*)?"
     r"(?P<number>\d{1,3}(?:,\d{3})+(?:\.\d*)?|\d{1,3}(?:_\d{3})+(?:\.\d*)?|\d+\.?\d*(?:[eE][-+]?\d+)?|\.\d+)"
-    r"\s*(?P<suffix>k|K|m|M|B|bn|%)?"
+    r"\s*(?P<suffix>k|K|m|M|B|bn|%)?",
+    re.ASCII,
 )
 
 

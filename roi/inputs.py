@@ -128,7 +128,7 @@ class Input(_Record):
         if not math.isfinite(value):
             raise ValueError(f"{self.name} is {value}, which is not a finite number; {self.allowed}")
         if not self.range[0] <= value <= self.range[1]:
-            raise ValueError(f"{self.name} is {amounts.plain(float(value))} {self.unit}, which is out of range; {self.allowed}")
+            raise ValueError(f"{self.name} is {amounts.plain(float(value))}{self._unit}, which is out of range; {self.allowed}")
         if self.whole and value != math.floor(value):
             raise ValueError(f"{self.name} is {amounts.plain(float(value))}, which is not whole; {self.allowed}")
         return float(value)
@@ -136,7 +136,11 @@ class Input(_Record):
     @property
     def allowed(self) -> str:
         whole = "a whole number " if self.whole else ""
-        return f"allowed is {whole}{amounts.plain(self.range[0])} to {amounts.plain(self.range[1])} {self.unit}"
+        return f"allowed is {whole}{amounts.plain(self.range[0])} to {amounts.plain(self.range[1])}{self._unit}"
+
+    @property
+    def _unit(self) -> str:
+        return "" if self.unit == "1" else f" {self.unit}"
 
 
 @cache
