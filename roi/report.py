@@ -92,7 +92,8 @@ def monthly_table(result: Result) -> str:
     shown = {name: known.lines[name].label for name in result.months if name in behind and str(known.unit(name)) == "USD"}
     dollars = result.to_frame()[list(shown)].map(lambda value: amounts.boxed(amounts.half_up(value, 0)))
     frame = dollars.rename(columns=shown).rename_axis(index=None, columns="Month")
-    return f'<div class="wide">{frame.to_html(border=0, classes="months")}</div>'
+    table = frame.to_html(border=0, classes="months")
+    return f'<div class="wide" role="region" tabindex="0" aria-label="Month by month">{table}</div>'
 
 
 def lines_table(result: Result, name: str) -> str:

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, sync_playwright
 
 ARGUMENTS = [
@@ -50,3 +51,9 @@ def visit(browser: Any, address: str = "about:blank", **options: Any) -> Visit:
     seen.page.on("request", lambda request: seen.asked.append(request.url))
     seen.page.goto(address)
     return seen
+
+
+def barriers(page: Page) -> list[str]:
+    """What axe-core finds that would keep readers out."""
+    found = Axe().run(page).response["violations"]
+    return [f"{each['impact']}: {each['help']}: {each['nodes'][0]['html']}" for each in found]

@@ -15,7 +15,7 @@ from roi.charts import SPECIFICATIONS
 from roi.drivers import drivers
 from roi.inputs import inputs
 from roi.proposals import parse, shipped
-from tests.browser import DESKTOP, PHONE, chromium, visit
+from tests.browser import DESKTOP, PHONE, barriers, chromium, visit
 
 TODAY = date(2026, 12, 1)
 
@@ -418,3 +418,13 @@ def test_the_tornado_keeps_its_order_while_a_slider_moves(opened):
     top = inputs()[drivers(result)[0].name].label
     expect(page.locator(".drivers tbody th").first).to_have_text(top)
     assert top != expected_rows(roi.evaluate(roi.load("two-region")))[0][0]
+
+
+@pytest.mark.parametrize("viewport", [DESKTOP, PHONE], ids=["desktop", "phone"])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_barrier_keeps_a_reader_out(browser, address, viewport, scheme):
+    seen = visit(browser, address, viewport=viewport, color_scheme=scheme)
+    seen.page.eval_on_selector_all("details", "(all) => all.forEach((each) => { each.open = !each.matches('.menu'); })")
+    set_box(seen.page, "latency_saved", "90")
+    seen.page.wait_for_selector('[data-chart="tornado"] .vega-embed svg')
+    assert barriers(seen.page) == []

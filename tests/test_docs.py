@@ -89,7 +89,17 @@ def test_a_line_is_added_as_the_recipe_says(tmp_path):
     at = next(index for index, each in enumerate(lines) if each.startswith("EXAMPLES = {")) + 1
     tests.write_text("".join([*lines[:at], *(f"    {each}\n" for each in examples.splitlines()), *lines[at:]]))
 
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/test_payback.py", "-k", "not laws"]
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "-q",
+        "-p",
+        "no:cacheprovider",
+        "tests/test_payback.py",
+        "-k",
+        "licence_cost or site_bill or gone or design",
+    ]
     done = subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": str(tmp_path), "PATH": ""}, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     code = (

@@ -211,7 +211,7 @@ def test_a_notebook_that_fails_leaves_no_file(tmp_path: Path, code: str, said: s
     assert files(tmp_path / "out") == []
 
 
-def test_ctrl_c_ends_the_kernel_and_leaves_no_file(tmp_path: Path) -> None:
+def test_ctrl_c_ends_the_kernel_and_leaves_no_file_half_made(tmp_path: Path) -> None:
     with subprocess.Popen(
         [BIN / "roi", "report", "two-region", "published-claim", "-o", "out"],
         cwd=tmp_path,
@@ -225,7 +225,8 @@ def test_ctrl_c_ends_the_kernel_and_leaves_no_file(tmp_path: Path) -> None:
         assert started.communicate(timeout=60) == ("", "")
     assert started.returncode == 130
     assert psutil.wait_procs(kernels, timeout=30)[1] == []
-    assert files(tmp_path) == []
+    # On a busy machine the first report may be whole by then; the one in the making leaves nothing.
+    assert files(tmp_path) in ([], [f"out/two-region/{kind}" for kind in FILES])
 
 
 def test_two_proposals_for_one_folder_are_refused(tmp_path: Path) -> None:
