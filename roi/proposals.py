@@ -30,6 +30,9 @@ from roi.problems import InputError, Problem
 
 PROPOSALS = ROOT / "data" / "proposals"
 FLEETS = ("baseline", "proposed")
+MOST_REGIONS = 12
+"""Columns of regions that a page shows side by side."""
+
 LARGEST_FILE = 1_000_000
 """Bytes; a proposal is a page of text."""
 
@@ -425,7 +428,7 @@ def _share_problems(proposal: Proposal) -> list[tuple[str, str]]:
 
 
 def provenance_flags(proposal: Proposal, today: date) -> list[str]:
-    """Sentences on prices without a source or older than 180 days, and on spot prices above on-demand ones.
+    """Sentences on prices without a source or older than 180 days, on spot prices above on-demand ones, and on too many regions.
 
     `today` is an argument because the answer changes with it while the numbers do not.
     """
@@ -445,6 +448,11 @@ def provenance_flags(proposal: Proposal, today: date) -> list[str]:
             elif (today - dated).days > PRICE_AGE_DAYS:
                 old.setdefault(f"{row.label} ({dated})", []).append(region)
     flags = [f"{label} in {_listed(regions)} has no dated source." for label, regions in unsourced.items()]
+    if len(proposal.regions) > MOST_REGIONS:
+        flags.append(
+            f"{len(proposal.regions)} regions are more than a page holds side by side ({MOST_REGIONS}): the tables scroll, and a "
+            "print cuts them. The workbook holds them all."
+        )
     if old:
         listed = "; ".join(f"{label} in {_listed(regions)}" for label, regions in old.items())
         flags.append(f"Older than {PRICE_AGE_DAYS} days: {listed}.")

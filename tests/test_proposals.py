@@ -274,6 +274,16 @@ def test_a_spot_price_above_the_on_demand_price_is_flagged():
         assert ("us-central1: the spot price is above the on-demand price. Are they swapped?" in flags) == flagged
 
 
+def test_more_regions_than_a_page_holds_are_said():
+    def with_regions(count):
+        proposed = "".join(f"  region-{number}: {{share: {1 / count}}}\n" for number in range(count))
+        text = GOOD.split("proposed:")[0] + "proposed:\n" + proposed
+        return provenance_flags(parse(text, "mine.yaml", "mine"), date(2026, 12, 1))
+
+    assert not any("side by side" in each for each in with_regions(11))  # and one of the baseline
+    assert any("13 regions are more than a page holds side by side (12)" in each for each in with_regions(12))
+
+
 def test_a_result_can_be_had_of_every_shipped_proposal():
     for name in shipped():
         assert all(roi.evaluate(load(name)).checks.values())

@@ -273,6 +273,20 @@ def test_a_file_is_written_whole_or_not_at_all(tmp_path: Path) -> None:
     assert path.read_text() == "old"
 
 
+def test_a_plain_conversion_of_the_notebook_has_live_sliders(reports: Path, browser: Any, tmp_path: Path) -> None:
+    notebook = reports / "out" / "two-region" / "report.ipynb"
+    command = [BIN / "jupyter", "nbconvert", "--to", "html", "--output-dir", tmp_path, notebook]
+    subprocess.run(command, check=True, capture_output=True)
+    seen = visit(browser)
+    # nbconvert's own page asks for its scripts elsewhere; the board needs none of them.
+    seen.page.route(re.compile("^https?:"), lambda route: route.abort())
+    seen.page.goto((tmp_path / "report.html").as_uri())
+    seen.page.fill('[data-box="latency_saved"]', "90")
+    seen.page.press('[data-box="latency_saved"]', "Enter")
+    assert seen.page.text_content('[data-line="net_gain"]') == "-$761K"
+    seen.page.context.close()
+
+
 # --- the notebook -----------------------------------------------------------------------------------------------------------
 
 

@@ -19,6 +19,7 @@ from types import SimpleNamespace
 import nbformat
 import psutil
 import pytest
+from playwright.sync_api import expect
 from websockets.exceptions import InvalidStatus
 from websockets.sync.client import connect
 
@@ -289,6 +290,25 @@ def test_a_link_shows_the_same_scenario_preheated_cold_and_under_a_base_url(look
         assert seen.page.text_content('[data-line="net_gain"]') == expected
         assert seen.page.input_value('[data-box="latency_saved"]') == "90"
         assert (kernel_of(seen) in before) == ready
+
+
+def test_a_slider_of_a_notebook_moves_the_board_in_the_browser(started, tmp_path, browser):
+    notebook = tmp_path / "linked.ipynb"
+    cell = (
+        "import ipywidgets\nfrom roi.board import Board\nboard = Board()\n"
+        "slider = ipywidgets.FloatSlider(value=120, min=-60, max=300, step=5)\n"
+        "ipywidgets.jslink((slider, 'value'), (board, 'latency_saved'))\nipywidgets.VBox([slider, board])"
+    )
+    nbformat.write(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)]), notebook)
+    code = "import pathlib, sys; from roi import serve; serve.NOTEBOOK = pathlib.Path(sys.argv[1]); serve.serve(port=0, pool=0)"
+    seen = visit(browser, started(sys.executable, "-c", code, str(notebook)).address)
+    seen.page.wait_for_selector('[data-line="net_gain"]')
+    seen.page.focus(".noUi-handle")
+    seen.page.keyboard.press("ArrowLeft")
+    expected = words.show_line(roi.evaluate(roi.load("two-region"), latency_saved=115), "net_gain")
+    expect(seen.page.locator('[data-line="net_gain"]').first).to_have_text(expected)
+    assert seen.page.input_value('[data-box="latency_saved"]') == "115"
+    seen.page.close(run_before_unload=True)
 
 
 def test_a_typed_amount_reaches_the_kernel_and_a_refused_one_does_not(look, plain):
