@@ -136,7 +136,7 @@ def tornado() -> Spec:
         .encode(
             y=alt.Y(
                 "label:N",
-                sort=None,
+                sort=alt.EncodingSortField(field="rank", op="min"),
                 title=None,
                 axis=alt.Axis(ticks=False, domain=False, labelLimit=190, labelPadding=8, labelColor="var(--ink)"),
             )
@@ -191,11 +191,14 @@ def data(result: Result) -> dict[str, dict[str, Rows]]:
             else [],
         },
         "bridge": {"parts": parts},
-        "tornado": {"swings": [_swing(driver) for driver in drivers(result)], "present": [{"net_gain": result["net_gain"]}]},
+        "tornado": {
+            "swings": [_swing(rank, driver) for rank, driver in enumerate(drivers(result))],
+            "present": [{"net_gain": result["net_gain"]}],
+        },
     }
 
 
-def _swing(driver: Driver) -> dict[str, Any]:
+def _swing(rank: int, driver: Driver) -> dict[str, Any]:
     """One bar of the tornado: the input's ends stand at the net gains that they give."""
     row = inputs()[driver.name]
     low, high = row.show(driver.low), row.show(driver.high)
@@ -203,6 +206,7 @@ def _swing(driver: Driver) -> dict[str, Any]:
     text = f"{low}: {amounts.money(driver.at_low)}; {high}: {amounts.money(driver.at_high)}"
     return {
         "label": row.label,
+        "rank": rank,
         "at_low": driver.at_low,
         "at_high": driver.at_high,
         "left_text": left,

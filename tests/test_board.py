@@ -417,6 +417,12 @@ def test_the_tornado_keeps_its_order_while_a_slider_moves(opened):
     result = roi.evaluate(roi.load("two-region"), value_per_release_day=20_000)
     top = inputs()[drivers(result)[0].name].label
     expect(page.locator(".drivers tbody th").first).to_have_text(top)
+    page.wait_for_function(
+        "(top) => [...document.querySelectorAll('.role-axis-label text')].find((t) => t.textContent === top)", arg=top
+    )
+    inputs_shown = [text for text in page.locator(labels).all_text_contents() if text in {row.label for row in inputs().values()}]
+    places = {text: page.locator(labels).get_by_text(text, exact=True).bounding_box()["y"] for text in inputs_shown}
+    assert min(places, key=places.get) == top
     assert top != expected_rows(roi.evaluate(roi.load("two-region")))[0][0]
 
 

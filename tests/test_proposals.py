@@ -1,6 +1,7 @@
 """Proposals: what is good loads, and each mistake is refused with its file, its line and what to write instead."""
 
-from datetime import date
+import re
+from datetime import date, timedelta
 
 import pytest
 from hypothesis import given
@@ -10,6 +11,7 @@ import roi
 from roi import InputError
 from roi.inputs import inputs
 from roi.proposals import PROPOSALS, load, parse, plausible, provenance_flags, shipped
+from tests.strategies import numbers
 
 GOOD = """\
 name: Two regions
@@ -116,6 +118,210 @@ MISTAKES = [
     ("name: Two regions", "name: 'Two", 1, "is not YAML"),
     ("  latency_saved: 120", '  latency_saved: "\\ud83d"', 5, "holds half a character"),
     ("  us-central1: {gpu_price: 11.53}", '  "a\\u0007b": {gpu_price: 11.53}', 8, "holds control characters"),
+    ("  latency_saved: 120", "  upfront_cost: 1.2M", 5, "is the text '1.2M'; write the number alone: 1200000"),
+    ("  latency_saved: 120", "  upfront_cost: USD 150k", 5, "is the text 'USD 150k'; write the number alone: 150000"),
+    ("  latency_saved: 120", "  latency_saved: 1,5", 5, "is the text '1,5'; write a number alone, such as 120"),
+    ("  latency_saved: 120", "  latency_saved: 1:20", 5, "is the text '1:20'; write a number alone, such as 120"),
+    ("  latency_saved: 120", "  latency_saved: yes", 5, "is the text 'yes'; write a number alone, such as 120"),
+    ("  latency_saved: 120", "  latency_saved: null", 5, "latency_saved is left empty; write a number alone, such as 120"),
+    ("  latency_saved: 120", "  latency_saved: ~", 5, "latency_saved is left empty; write a number alone, such as 120"),
+    ("  latency_saved: 120", "  latency_saved: 2026-10-14", 5, "latency_saved is date"),
+    (
+        "  latency_saved: 120",
+        "  latency_saved: -.inf",
+        5,
+        "latency_saved is -inf, which is not a finite number; allowed is -100000 to 100000 ms/step",
+    ),
+    ("  latency_saved: 120", "  latency_saved: 1.0e400", 5, "latency_saved is inf, which is not a finite number"),
+    (
+        "  latency_saved: 120",
+        "  latency_saved: -100_001",
+        5,
+        "latency_saved is -100001 ms/step, which is out of range; allowed is -100000 to 100000 ms/step",
+    ),
+    ("  latency_saved: 120", "  gpus: 0", 5, "gpus is 0 gpu, which is out of range; allowed is 1 to 1000000 gpu"),
+    (
+        "  latency_saved: 120",
+        "  horizon: 0",
+        5,
+        "horizon is 0 month, which is out of range; allowed is a whole number 1 to 60 month",
+    ),
+    ("  latency_saved: 120", '  horizon: "18"', 5, "horizon is the text '18'; write the number alone: 18"),
+    (
+        "  latency_saved: 120",
+        "  step_time: 0",
+        5,
+        "step_time is 0 ms/step, which is out of range; allowed is 0.001 to 3600000 ms/step",
+    ),
+    ("  latency_saved: 120", "  [a, b]: 1", 5, "is not an input"),
+    ("  latency_saved: 120", "  12: 1", 5, "inputs: '12' is not an input"),
+    ("  latency_saved: 120", "  Latency_Saved: 120", 5, "'Latency_Saved' is not an input; did you mean latency_saved"),
+    ("low: 100_000", "low: 100k", 6, "inputs: low: value_per_release_day is the text '100k'; write the number alone: 100000"),
+    ("low: 100_000", "low: -1", 6, "inputs: low: value_per_release_day is -1 USD/day, which is out of range"),
+    ("high: 400_000", "high: .inf", 6, "inputs: high: value_per_release_day is inf, which is not a finite number"),
+    ("high: 400_000", "high: true", 6, "inputs: high: value_per_release_day is bool True; write a number alone"),
+    ("low: 100_000, ", "", 6, "has high alone; write low and high, or neither"),
+    (
+        "base: 250_000",
+        "base: 90_000",
+        6,
+        "has low 100000, base 90000, high 400000, which are out of order; write low <= base <= high",
+    ),
+    ("base: 250_000", "base: 250k", 6, "value_per_release_day is the text '250k'; write the number alone: 250000"),
+    ("base: 250_000", "bse: 250_000", 6, "value_per_release_day has no base; write {base: 250000, ...}"),
+    ("low: 100_000", "lwo: 100_000", 6, "value_per_release_day: lwo is not known here; did you mean low"),
+    ("source: Memo", "5: Memo", 6, "value_per_release_day: 5 is not known here"),
+    ("source: Memo", "measured: perhaps", 6, "value_per_release_day: measured: Input should be a valid boolean, not 'perhaps'"),
+    ("source: Memo", "owner: 12", 6, "value_per_release_day: owner: Input should be a valid string, not 12"),
+    ("source: Memo", "covers: 1", 6, "value_per_release_day: covers: Input should be less than 1, not 1"),
+    ("source: Memo", "covers: 0", 6, "value_per_release_day: covers: Input should be greater than 0, not 0"),
+    (
+        "date: 2026-10-14",
+        "date: '2026-10-14'",
+        6,
+        "date: '2026-10-14' is not a date; write it like 2026-10-14, or the year alone",
+    ),
+    ("date: 2026-10-14", "date: 14.10.2026", 6, "date: '14.10.2026' is not a date; write it like 2026-10-14"),
+    ("date: 2026-10-14", "date: 2026-10", 6, "date: '2026-10' is not a date; write it like 2026-10-14"),
+    ("date: 2026-10-14", "date: 2026-10-14T10:00:00", 6, "date: '2026-10-14T10:00:00' is not a date; write it like 2026-10-14"),
+    ("date: 2026-10-14", "date: 20261014", 6, "date: 20261014 is not a date; write it like 2026-10-14"),
+    ("date: 2026-10-14", "date: true", 6, "date: True is not a date; write it like 2026-10-14"),
+    ("owner: platform team", "owner: platform team\nowner: somebody else", 3, "'owner' is given twice; keep one of the two"),
+    ("  europe-west4: {", "  us-central1: {", 11, "'us-central1' is given twice; keep one of the two"),
+    ("share: 0.5, gpu_price: 14.69", "share: 0.5, share: 0.5", 11, "'share' is given twice; keep one of the two"),
+    ("base: 250_000", "base: 250_000, base: 240_000", 6, "'base' is given twice; keep one of the two"),
+    ("baseline:", "baselin:", 7, "'baselin' is not known in a proposal; did you mean baseline"),
+    ("baseline:", "baselin:", 1, "baseline has no sites; write `baseline:` and under it one line for each region"),
+    (
+        "  us-central1: {gpu_price: 11.53}\n",
+        "",
+        7,
+        "baseline has no sites; write `baseline:` and under it one line for each region",
+    ),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        "  - us-central1",
+        7,
+        "baseline has no sites; write `baseline:` and under it one line for each region",
+    ),
+    (
+        "baseline:\n  us-central1: {gpu_price: 11.53}\n",
+        "",
+        1,
+        "baseline has no sites; write `baseline:` and under it one line for each region",
+    ),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        "  us-central1: 11.53",
+        8,
+        "baseline.us-central1 is 11.53; write one line `name: number` for each input",
+    ),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        "  us-central1: [gpu_price]",
+        8,
+        "baseline.us-central1 is ['gpu_price']; write one line `name: number` for each input",
+    ),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        "  us-central1: {gpu_price: {price: 11.53}}",
+        8,
+        "baseline.us-central1: gpu_price has no base; write {base: 11.53, ...}",
+    ),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        "  us-central1: {is_proposed: 1}",
+        8,
+        "baseline.us-central1: 'is_proposed' is not an input",
+    ),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        '  "": {gpu_price: 11.53}',
+        8,
+        "baseline: a region is named ''; write its name as words, in quotes",
+    ),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        "  true: {gpu_price: 11.53}",
+        8,
+        "baseline: a region is named True; write its name as words, in quotes",
+    ),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        "  us-central1: {share: 0.9999}",
+        7,
+        "baseline: the shares sum to 0.9999 (us-central1 0.9999); they must sum to 1",
+    ),
+    (
+        "share: 0.5, gpu_price: 14.69",
+        "gpu_price: 14.69",
+        9,
+        "proposed: the shares sum to 1.5 (us-central1 0.5, europe-west4 1); they must sum to 1",
+    ),
+    (
+        "share: 0.5, gpu_price: 14.69",
+        "share: 1.5",
+        11,
+        "proposed.europe-west4: share is 1.5, which is out of range; allowed is 0 to 1",
+    ),
+    (
+        "share: 0.5, gpu_price: 14.69",
+        "horizon: 12",
+        11,
+        "proposed.europe-west4: horizon does not belong here; write it under inputs",
+    ),
+    (
+        "  latency_saved: 120",
+        "  latency_saved: 120\n  share: 1",
+        6,
+        "inputs: share does not belong here; write it under each region under baseline and proposed",
+    ),
+    ("owner: platform team\n", "", 1, "owner is missing; write a line `owner: ...`"),
+    ("owner: platform team", "owner:", 2, "owner is None; write it as words"),
+    ("owner: platform team", "owner: true", 2, "owner is True; write it as words"),
+    ("owner: platform team", "owner: [platform team]", 2, "owner is ['platform team']; write it as words"),
+    ("decision: Fund it, or not", 'decision: "  "', 3, "decision is '  '; write it as words"),
+    ("inputs:", "inputs: !mine", 4, "has the YAML tag !mine; tags are not read here"),
+    (
+        "  us-central1: {gpu_price: 11.53}",
+        "  us-central1: !mine {gpu_price: 11.53}",
+        8,
+        "has the YAML tag !mine; tags are not read here",
+    ),
+    (
+        "name: Two regions",
+        "name: !!python/name:os.system Two regions",
+        1,
+        "has the YAML tag tag:yaml.org,2002:python/name:os.system",
+    ),
+    (
+        "  latency_saved: 120",
+        "  latency_saved: !!python/object/new:os.system [ls]",
+        5,
+        "has the YAML tag tag:yaml.org,2002:python/object/new:os.system",
+    ),
+    (
+        "gpu_price: 14.69",
+        'gpu_price: !!python/object/apply:eval ["1"]',
+        11,
+        "has the YAML tag tag:yaml.org,2002:python/object/apply:eval",
+    ),
+    ("  latency_saved: 120", "  latency_saved: *price", 5, "alias"),
+    ("  latency_saved: 120", "\tlatency_saved: 120", 5, "is not YAML: found character"),
+    ("  latency_saved: 120", "  latency_saved: [120", 6, "is not YAML"),
+    ("gpu_price: 14.69}\n", "gpu_price: 14.69}\n---\nname: another\n", 12, "is not YAML: but found another document"),
+    (
+        "  latency_saved: 120",
+        "  latency_saved:\n    base: 120\n    low: 40%\n    high: 180",
+        7,
+        "low: latency_saved is the text '40%'; write the number alone: 0.4",
+    ),
+    (
+        "  latency_saved: 120",
+        "  latency_saved:\n    base: 120\n    low: 40\n    hihg: 180",
+        8,
+        "latency_saved: hihg is not known here; did you mean high",
+    ),
 ]
 
 
@@ -125,6 +331,7 @@ def test_a_mistake_is_refused_with_its_line_and_what_to_write(good, bad, line, s
     found = problems_of(GOOD.replace(good, bad, 1))
     where = "mine.yaml:" if said == "is not YAML" else f"mine.yaml:{line}: "  # the parser names the place where it noticed
     assert any(each.startswith(where) and said in each for each in found), found
+    assert all(re.match(r"mine\.yaml:[1-9]\d*: .", each) for each in found), found
 
 
 @pytest.mark.parametrize(
@@ -150,6 +357,136 @@ def test_all_mistakes_of_a_file_are_said_in_one_go_in_the_order_of_its_lines():
     assert lines == sorted(lines) == [1, 4, 10]
 
 
+def test_every_line_of_a_file_can_hold_a_mistake_and_all_are_said():
+    text = """\
+name: 7
+owner:
+decision: [Fund it]
+inputs:
+  latency_savd: 120
+  horizon: 17.5
+  value_per_release_day: {base: 250_000, low: 100k, high: true}
+  gpu_price: 12
+baseline:
+  us-central1: {gpu_pric: 11.53}
+proposed:
+  us-central1: {utilisation: 60%, latency_saved: 3}
+  12: {}
+extra: 1
+"""
+    assert problems_of(text) == [
+        "mine.yaml:1: name is 7; write it as words",
+        "mine.yaml:2: owner is None; write it as words",
+        "mine.yaml:3: decision is ['Fund it']; write it as words",
+        "mine.yaml:5: inputs: 'latency_savd' is not an input; did you mean latency_saved?",
+        "mine.yaml:6: inputs: horizon is 17.5, which is not whole; allowed is a whole number 1 to 60 month",
+        "mine.yaml:7: inputs: low: value_per_release_day is the text '100k'; write the number alone: 100000",
+        "mine.yaml:7: inputs: high: value_per_release_day is bool True; write a number alone, such as 250000",
+        "mine.yaml:8: inputs: gpu_price does not belong here; write it under each region under baseline and proposed",
+        "mine.yaml:10: baseline.us-central1: 'gpu_pric' is not an input; did you mean gpu_price?",
+        "mine.yaml:12: proposed.us-central1: utilisation is the text '60%'; write the number alone: 0.6",
+        "mine.yaml:12: proposed.us-central1: latency_saved does not belong here; write it under inputs",
+        "mine.yaml:13: proposed: a region is named 12; write its name as words, in quotes if needed",
+        "mine.yaml:14: 'extra' is not known in a proposal",
+    ]
+
+
+def test_a_key_given_twice_hides_no_other_mistake():
+    found = problems_of(GOOD.replace("  latency_saved: 120", "  latency_saved: 120\n  latency_saved: 90").replace("14.69", "-1"))
+    assert found[0] == "mine.yaml:6: 'latency_saved' is given twice; keep one of the two"
+    assert found[1].startswith("mine.yaml:12: proposed.europe-west4: gpu_price is -1 USD/(gpu*hour), which is out of range")
+    assert len(found) == 2
+
+
+def test_shares_of_both_fleets_are_summed():
+    text = GOOD.replace("{gpu_price: 11.53}", "{share: 0.5}", 1).replace("share: 0.5, gpu_price: 14.69", "share: 0.75")
+    assert problems_of(text) == [
+        "mine.yaml:7: baseline: the shares sum to 0.5 (us-central1 0.5); they must sum to 1",
+        # 0.5 + 0.75 = 1.25
+        "mine.yaml:9: proposed: the shares sum to 1.25 (us-central1 0.5, europe-west4 0.75); they must sum to 1",
+    ]
+
+
+def test_shares_that_differ_from_1_by_rounding_alone_are_good():
+    # 3 * 0.3333333333 = 0.9999999999
+    regions = "".join(f"  {region}: {{share: 0.3333333333}}\n" for region in ("us", "eu", "asia"))
+    proposal = parse(GOOD[: GOOD.index("proposed:")] + "proposed:\n" + regions, "mine.yaml", "mine")
+    assert proposal.site_number("proposed", "asia", "share") == 0.3333333333
+
+
+def test_low_and_high_may_be_the_base_itself():
+    proposal = parse(GOOD.replace("low: 100_000, high: 400_000", "low: 250_000, high: 250_000"), "mine.yaml", "mine")
+    assert plausible(inputs()["value_per_release_day"], proposal.inputs["value_per_release_day"]) == (250_000, 250_000)
+
+
+@pytest.mark.parametrize(
+    ("written", "number"),
+    [
+        ("120", 120),
+        ("+120", 120),
+        ("-60", -60),
+        ("1_440", 1440),
+        ("120.", 120),
+        (".5", 0.5),
+        ("1e2", 100),
+        ("1.2e+2", 120),
+        ("1.5E-3", 0.0015),
+        ("{base: 120}", 120),
+        ("120  # a comment", 120),
+    ],
+)
+def test_a_number_can_be_written_in_several_ways(written, number):
+    proposal = parse(GOOD.replace("latency_saved: 120", f"latency_saved: {written}"), "mine.yaml", "mine")
+    assert proposal.number("latency_saved") == number
+
+
+def test_what_may_be_left_out_has_its_default():
+    text = "name: A\nowner: B\ndecision: C\ninputs:\nbaseline:\n  here:\nproposed:\n  here: {}\n"
+    proposal = parse(text, "mine.yaml", "mine")
+    for row in inputs().values():
+        if row.axis == "scalar":
+            assert proposal.number(row.name) == row.default
+        else:
+            assert [proposal.site_number(fleet, "here", row.name) for fleet in ("baseline", "proposed")] == [row.default] * 2
+    assert parse(text.replace("inputs:\n", ""), "mine.yaml", "mine") == proposal
+
+
+def test_every_field_of_a_value_is_kept():
+    said = (
+        "{base: 90, low: 40, high: 180, covers: 0.9, shape: normal, source: Trial, link: https://example.org/trial, "
+        "date: 2026-10-14, owner: platform team, basis: four weeks, measured: true}"
+    )
+    value = parse(GOOD.replace("latency_saved: 120", f"latency_saved: {said}"), "mine.yaml", "mine").inputs["latency_saved"]
+    assert (value.base, value.low, value.high, value.covers, value.shape) == (90, 40, 180, 0.9, "normal")
+    assert (value.source, value.link, value.owner) == ("Trial", "https://example.org/trial", "platform team")
+    assert (value.date, value.basis, value.measured) == (date(2026, 10, 14), "four weeks", True)
+
+
+def test_a_source_may_be_dated_by_its_year_alone():
+    value = parse(GOOD.replace("2026-10-14", "2026"), "mine.yaml", "mine").inputs["value_per_release_day"]
+    assert value.date == date(2026, 1, 1)
+    assert str(value.date) == "2026"
+
+
+def test_an_alias_stands_for_what_it_names():
+    text = GOOD.replace("{gpu_price: 11.53}", "{gpu_price: &price 11.53}", 1).replace("gpu_price: 14.69", "gpu_price: *price")
+    assert parse(text, "mine.yaml", "mine") == parse(GOOD.replace("14.69", "11.53"), "mine.yaml", "mine")
+
+
+def test_a_site_may_not_contain_itself():
+    [found] = problems_of(GOOD.replace("{gpu_price: 11.53}", "&site {gpu_price: *site}", 1))
+    assert found.startswith("mine.yaml:8: ")
+
+
+def test_a_tag_runs_nothing(tmp_path):
+    mark = tmp_path / "mark"
+    for tag in ("python/object/apply:os.mkdir", "python/object/new:os.mkdir"):
+        found = problems_of(GOOD.replace("latency_saved: 120", f"latency_saved: !!{tag} [{mark}]"))
+        assert found[0].startswith("mine.yaml:5: ")
+        assert "YAML tag" in found[0]
+    assert not mark.exists()
+
+
 def answered(text):
     """Either a proposal or a refusal that says something; any other error fails the test."""
     try:
@@ -171,6 +508,36 @@ def test_any_mixture_of_good_and_bad_lines_is_a_proposal_or_is_refused(lines):
     answered("\n".join(lines))
 
 
+PLACES = [": 120", "base: 250_000", "source: Memo", "date: 2026-10-14", "gpu_price: 14.69", "owner: platform team", "Two regions"]
+
+
+@given(st.sampled_from(PLACES), st.text(max_size=40))
+def test_any_text_in_the_place_of_a_value_is_taken_or_refused(place, text):
+    answered(GOOD.replace(place, place.partition(" ")[0] + " " + text, 1))
+
+
+pieces = st.sampled_from(
+    [*re.findall(r"\w+|\W", GOOD), "\n  ", "- ", "[", "]", "'", '"', "|", ">", "*a", "<<", "%", "@", "\t", "#"]
+)
+
+
+@given(st.integers(0, len(GOOD)), st.integers(0, 40), st.lists(pieces, max_size=8))
+def test_a_good_file_with_a_hole_or_a_patch_is_a_proposal_or_is_refused(at, removed, added):
+    answered(GOOD[:at] + "".join(added) + GOOD[at + removed :])
+
+
+@given(st.sampled_from([row for row in inputs().values() if row.name != "share"]), st.data())
+def test_every_number_in_its_range_is_taken_as_it_is(row, data):
+    number = data.draw(numbers(row))
+    scalar, site = ("", f", {row.name}: {number!r}") if row.axis == "site" else (f"  {row.name}: {number!r}\n", "")
+    text = (
+        f"name: A\nowner: B\ndecision: C\ninputs:\n{scalar}baseline:\n  here: {{}}\n"
+        f"proposed:\n  here: {{share: 0.5{site}}}\n  there: {{share: 0.5}}\n"
+    )
+    proposal = parse(text, "mine.yaml", "mine")
+    assert (proposal.site_number("proposed", "here", row.name) if site else proposal.number(row.name)) == number
+
+
 # --- files --------------------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +555,9 @@ def test_a_shipped_proposal_loads_and_names_a_source_for_every_figure(name):
 @pytest.mark.parametrize(
     ("name", "said"),
     [
+        ("Published-claim", "there is no proposal 'Published-claim'; did you mean published-claim"),
+        ("two-region.yaml", "there is no proposal 'two-region.yaml'; did you mean two-region"),
+        ("../two-region", "there is no proposal '../two-region'"),
         ("two-regoin", "there is no proposal 'two-regoin'; did you mean two-region"),
         ("nowhere/mine.yaml", "give the path of a YAML file or one of two-region, published-claim, raise-utilisation"),
         (".", "is a folder; give the path of a YAML file"),
@@ -217,6 +587,39 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path, content, said):
     assert str(refused.value).startswith(str(path))
 
 
+def test_a_folder_is_named_as_one(tmp_path):
+    with pytest.raises(InputError) as refused:
+        load(tmp_path)
+    assert str(refused.value).startswith(f"{tmp_path} is a folder; give the path of a YAML file or one of two-region")
+
+
+def test_a_mistake_in_a_file_is_said_with_the_path_that_was_given(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD.replace("latency_saved", "latency_savd"))
+    with pytest.raises(InputError) as refused:
+        load(path)
+    assert str(refused.value) == f"{path}:5: inputs: 'latency_savd' is not an input; did you mean latency_saved?"
+
+
+def test_a_file_of_the_largest_size_is_read(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD + "#" * (1_000_000 - len(GOOD)))
+    assert load(path).name == "Two regions"
+
+
+def test_a_proposal_is_known_by_the_name_of_its_file(tmp_path):
+    path = tmp_path / "second.try.yaml"
+    path.write_text(GOOD)
+    assert load(path).key == "second.try"
+    assert load(str(path)) == load(path)
+
+
+def test_the_ends_of_lines_do_not_matter(tmp_path):
+    path = tmp_path / "mine.yaml"
+    path.write_bytes(GOOD.replace("\n", "\r\n").encode())
+    assert load(path) == parse(GOOD, "mine.yaml", "mine")
+
+
 def test_a_byte_order_mark_is_no_part_of_the_text(tmp_path):
     path = tmp_path / "mine.yaml"
     path.write_bytes(b"\xef\xbb\xbf" + GOOD.encode())
@@ -233,6 +636,114 @@ def test_other_values_leave_the_proposal_as_it_was():
     assert changed.site_number("proposed", "europe-west4", "gpu_price") == 12
     assert changed.inputs["latency_saved"].source == "set by hand"
     assert plausible(inputs()["latency_saved"], changed.inputs["latency_saved"]) == (40, 180)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"latency_savd": 1}, ["'latency_savd' is not an input; did you mean latency_saved?"]),
+        ({"net_gain": 1}, ["'net_gain' is not an input"]),
+        ({"is_proposed": 1}, ["'is_proposed' is not an input"]),
+        ({"": 1}, ["'' is not an input"]),
+        ({"gpu_price": 12}, ["'gpu_price' has a value for each site; write for example proposed.europe-west4.gpu_price"]),
+        (
+            {"proposed.us-west1.gpu_price": 12},
+            ["proposed.us-west1.gpu_price: proposed has no region 'us-west1'; it has us-central1, europe-west4"],
+        ),
+        (
+            {"baseline.us-central1.gpu_pric": 12},
+            ["baseline.us-central1.gpu_pric: 'gpu_pric' is not an input of a site; did you mean gpu_price?"],
+        ),
+        ({"baseline.us-central1.horizon": 12}, ["baseline.us-central1.horizon: 'horizon' is not an input of a site"]),
+        ({"upfront_cost": "$2M"}, ["upfront_cost is the text '$2M'; write the number alone: 2000000"]),
+        ({"latency_saved": True}, ["latency_saved is bool True; write a number alone, such as 120"]),
+        ({"latency_saved": None}, ["latency_saved is left empty; write a number alone, such as 120"]),
+        (
+            {"latency_saved": float("nan")},
+            ["latency_saved is nan, which is not a finite number; allowed is -100000 to 100000 ms/step"],
+        ),
+        ({"horizon": 17.5}, ["horizon is 17.5, which is not whole; allowed is a whole number 1 to 60 month"]),
+        (
+            {"proposed.us-central1.utilisation": 0},
+            ["utilisation is 0, which is out of range; allowed is 0.01 to 1"],
+        ),
+        # 0.4 + 0.5 = 0.9
+        (
+            {"proposed.us-central1.share": 0.4},
+            ["proposed: the shares sum to 0.9 (us-central1 0.4, europe-west4 0.5); they must sum to 1"],
+        ),
+        (
+            {"latency_savd": 1, "horizon": 61, "baseline.us-central1.share": 0.5},
+            [
+                "'latency_savd' is not an input; did you mean latency_saved?",
+                "horizon is 61 month, which is out of range; allowed is a whole number 1 to 60 month",
+                "baseline: the shares sum to 0.5 (us-central1 0.5); they must sum to 1",
+            ],
+        ),
+    ],
+    ids=lambda each: ", ".join(map(str, each)) or "no name" if isinstance(each, dict) else "",
+)
+def test_other_values_that_cannot_be_are_refused(changes, said):
+    proposal = parse(GOOD, "mine.yaml", "mine")
+    with pytest.raises(InputError) as refused:
+        proposal.with_values(changes)
+    assert [str(problem) for problem in refused.value.problems] == said
+    assert proposal == parse(GOOD, "mine.yaml", "mine")
+
+
+def test_other_values_keep_all_that_is_not_named():
+    proposal = parse(GOOD, "mine.yaml", "mine")
+    changed = proposal.with_values({"horizon": 24, "proposed.europe-west4.gpu_price": 12})
+    assert (changed.key, changed.name, changed.owner, changed.decision) == (
+        proposal.key,
+        proposal.name,
+        proposal.owner,
+        proposal.decision,
+    )
+    assert dict(changed.inputs) == dict(proposal.inputs) | {"horizon": changed.inputs["horizon"]}
+    assert changed.sites["baseline"] == proposal.sites["baseline"]
+    assert changed.sites["proposed"]["us-central1"] == proposal.sites["proposed"]["us-central1"]
+    assert changed.site_number("proposed", "europe-west4", "share") == 0.5
+    assert proposal.with_values({}) == proposal
+
+
+def test_shares_can_move_together():
+    changed = parse(GOOD, "mine.yaml", "mine").with_values(
+        {"proposed.us-central1.share": 0.25, "proposed.europe-west4.share": 0.75}
+    )
+    assert [changed.site_number(*place, "share") for place in changed.regions] == [1, 0.25, 0.75]
+
+
+def test_a_region_named_with_dots_can_be_set():
+    proposal = parse(GOOD.replace("europe-west4", "eu.west.4"), "mine.yaml", "mine")
+    changed = proposal.with_values({"proposed.eu.west.4.gpu_price": 12})
+    assert changed.site_number("proposed", "eu.west.4", "gpu_price") == 12
+
+
+@pytest.mark.parametrize("row", [row for row in inputs().values() if row.name != "share"], ids=lambda row: row.name)
+def test_the_fingerprint_changes_with_every_number(row):
+    proposal = parse(GOOD, "mine.yaml", "mine")
+    paths = [row.name] if row.axis == "scalar" else [".".join((*place, row.name)) for place in proposal.regions]
+    changed = [proposal.with_values({path: row.slider[1]}).fingerprint for path in paths]
+    assert len({proposal.fingerprint, *changed}) == len(paths) + 1
+
+
+def test_the_fingerprint_knows_the_regions():
+    prints = {
+        parse(text, "mine.yaml", "mine").fingerprint
+        for text in (
+            GOOD,
+            GOOD.replace("europe-west4", "europe-west1"),
+            GOOD.replace("share: 0.5, gpu_price: 11.53", "share: 0.4, gpu_price: 11.53").replace("share: 0.5", "share: 0.6"),
+            GOOD.replace("baseline:\n", "baseline:\n  spare: {share: 0}\n"),
+        )
+    }
+    assert len(prints) == 4
+
+
+def test_the_fingerprint_is_the_same_where_a_default_is_written_out():
+    written = GOOD.replace("inputs:\n", "inputs:\n  horizon: 18\n").replace("{gpu_price: 11.53}", "{}", 1)
+    assert parse(written, "mine.yaml", "mine").fingerprint == parse(GOOD, "mine.yaml", "mine").fingerprint
 
 
 def test_the_fingerprint_is_of_the_numbers_alone():
@@ -272,6 +783,70 @@ def test_a_spot_price_above_the_on_demand_price_is_flagged():
         mine = text.replace("share: 0.5, gpu_price: 11.53", f"share: 0.5, {said % (price, 'spot')}")
         flags = provenance_flags(parse(mine, "mine.yaml", "mine"), date(2026, 12, 1))
         assert ("us-central1: the spot price is above the on-demand price. Are they swapped?" in flags) == flagged
+
+
+SOURCED = GOOD.replace("gpu_price: 11.53", "gpu_price: {base: 11.53, source: Catalog, date: 2026-09-01}").replace(
+    PRICE, "gpu_price: {base: 14.69, source: Catalog, date: 2026-09-01}"
+)
+# What the file does not give has the source of its default; of those the storage price of 2026-05-04 is the oldest.
+OLDEST = date(2026, 5, 4)
+
+
+def test_the_sentences_on_prices_in_full():
+    assert provenance_flags(parse(GOOD, "mine.yaml", "mine"), date(2026, 12, 1)) == [
+        "GPU price in us-central1, europe-west4 has no dated source.",
+        "Older than 180 days: Storage price (2026-05-04) in us-central1, europe-west4; "
+        "Egress price (2026-05-06) in us-central1, europe-west4.",
+    ]
+
+
+@pytest.mark.parametrize("written", ["14.69", "{base: 14.69, source: Catalog}", "{base: 14.69, date: 2026-09-01}"])
+def test_a_price_needs_both_a_source_and_a_date(written):
+    text = SOURCED.replace("{base: 14.69, source: Catalog, date: 2026-09-01}", written)
+    assert provenance_flags(parse(text, "mine.yaml", "mine"), OLDEST) == ["GPU price in europe-west4 has no dated source."]
+
+
+def test_a_default_price_is_old_after_180_days():
+    proposal = parse(SOURCED, "mine.yaml", "mine")
+    # 180 days after 2026-05-04 is 2026-10-31 (27 + 30 + 31 + 31 + 30 + 31).
+    assert OLDEST + timedelta(180) == date(2026, 10, 31)
+    assert provenance_flags(proposal, date(2026, 10, 31)) == []
+    assert provenance_flags(proposal, date(2026, 11, 1)) == [
+        "Older than 180 days: Storage price (2026-05-04) in us-central1, europe-west4."
+    ]
+
+
+def test_a_price_dated_by_its_year_ages_from_the_first_of_january():
+    # 2026-06-30 is 180 days after 2026-01-01 (30 + 28 + 31 + 30 + 31 + 30).
+    proposal = parse(SOURCED.replace("date: 2026-09-01", "date: 2026"), "mine.yaml", "mine")
+    assert provenance_flags(proposal, date(2026, 6, 30)) == []
+    assert provenance_flags(proposal, date(2026, 7, 1)) == ["Older than 180 days: GPU price (2026) in us-central1, europe-west4."]
+
+
+def test_a_value_set_by_hand_has_no_dated_source():
+    changed = parse(SOURCED, "mine.yaml", "mine").with_values({"proposed.europe-west4.gpu_price": 12})
+    assert provenance_flags(changed, OLDEST) == ["GPU price in europe-west4 has no dated source."]
+
+
+def test_what_is_no_price_needs_no_source():
+    text = SOURCED.replace("share: 0.5, gpu", "share: 0.5, utilisation: 0.7, egress: 5, gpu")
+    assert provenance_flags(parse(text, "mine.yaml", "mine"), OLDEST) == []
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_a_shipped_proposal_has_no_odd_price_while_its_sources_are_young(name):
+    assert provenance_flags(load(name), date(2026, 6, 30)) == []
+
+
+def test_equal_prices_other_prices_and_prices_of_two_regions_are_not_compared():
+    said = "gpu_price: {base: 12, source: Catalog, date: 2026-11-01, basis: %s}"
+    on_demand, spot = said % "on-demand", said % "spot"
+    same = GOOD.replace("gpu_price: 11.53", on_demand, 1).replace("gpu_price: 11.53", spot)
+    # 12 on demand in us-central1, 13 for spot in europe-west4
+    elsewhere = GOOD.replace("gpu_price: 11.53", on_demand).replace(PRICE, spot.replace("12", "13", 1))
+    others = same.replace("gpu_price", "egress_price").replace("base: 12", "base: 11", 1)
+    for text in (same, elsewhere, others):
+        assert not any("spot" in each for each in provenance_flags(parse(text, "mine.yaml", "mine"), date(2026, 12, 1)))
 
 
 def test_more_regions_than_a_page_holds_are_said():

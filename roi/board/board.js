@@ -134,10 +134,10 @@ const CHARTS = {
 
 // The net gain at both ends of each driver's range.
 function swingRows(data, values, drivers) {
-  const swings = drivers.map(({ name, low, high, atLow, atHigh }) => {
+  const swings = drivers.map(({ name, low, high, atLow, atHigh }, rank) => {
     const row = data.inputs[name], lowText = quantity(low, row.display_unit), highText = quantity(high, row.display_unit);
     const [left, right] = atLow <= atHigh ? [lowText, highText] : [highText, lowText];
-    return { label: row.label, at_low: atLow, at_high: atHigh, left_text: left, right_text: right,
+    return { label: row.label, rank, at_low: atLow, at_high: atHigh, left_text: left, right_text: right,
       text: `${lowText}: ${money(atLow)}; ${highText}: ${money(atHigh)}` };
   });
   return { swings, present: [{ net_gain: values.net_gain }] };
