@@ -204,7 +204,7 @@ def _changes(settings: list[str]) -> dict[str, float | str]:
             problems.append(Problem(f"{name} is set twice; keep one of the two", "--set"))
         else:
             try:
-                changes[name] = float(text)
+                changes[name] = float(text) if text.isascii() else text
             except ValueError:
                 changes[name] = text
     if problems:

@@ -72,7 +72,7 @@ def serve(port: int = 8866, ip: str = "127.0.0.1", token: str | None = None, bas
     Raises:
         InputError: the address is taken or not ours, or the base URL is not a path.
     """
-    if not re.fullmatch(r"[\w./~-]*", base_url):
+    if not re.fullmatch(r"[\w./~-]*", base_url) or ".." in base_url.split("/"):
         raise InputError(f"base URL '{base_url}' is not a path; write it like /roi/")
     try:
         sockets = bind_sockets(port, ip)

@@ -547,6 +547,10 @@ def test_a_health_check_starts_no_kernel_and_needs_no_token(guarded):
         (["--port", "{taken}"], r"cannot listen on 127.0.0.1 port \d+: Address already in use; choose another"),
         (["--port", "0", "--ip", "192.0.2.1"], "cannot listen on 192.0.2.1 port 0: Cannot assign requested address"),
         (
+            ["--port", "0", "--base-url", "../roi"],
+            "'../roi' is not a path; write it like /roi/",
+        ),
+        (
             ["--port", "0", "--base-url", "https://example.com/roi"],
             "'https://example.com/roi' is not a path; write it like /roi/",
         ),
