@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
@@ -61,7 +61,7 @@ class Spread(_Record):
 
     low: float
     high: float
-    covers: float = 0.8
+    covers: float = Field(default=0.8, gt=0, lt=1)
     shape: str = "triangular"
 
 
@@ -91,6 +91,8 @@ class Input(_Record):
         low, high, step = self.slider
         if not self.range[0] <= low < high <= self.range[1] or step <= 0:
             raise ValueError(f"slider {low} to {high} by {step} does not fit into the range {self.range[0]} to {self.range[1]}")
+        if self.spread and not self.range[0] <= self.spread.low <= self.default <= self.spread.high <= self.range[1]:
+            raise ValueError(f"spread {self.spread.low} to {self.spread.high} does not hold the default within the range")
         if self.main and not (self.less and self.more):
             raise ValueError("an input with `main` needs the words `less` and `more` of a break-even sentence")
         return self
@@ -125,6 +127,10 @@ class Input(_Record):
         if isinstance(value, bool) or not isinstance(value, int | float):
             kind = "left empty" if value is None else f"{type(value).__name__} {value!r}"
             raise ValueError(f"{self.name} is {kind}; write a number alone, such as {amounts.plain(self.default)}")
+        try:
+            value = float(value)
+        except OverflowError as error:  # a whole number of more than 308 digits
+            raise ValueError(f"{self.name} is out of range; {self.allowed}") from error
         if not math.isfinite(value):
             raise ValueError(f"{self.name} is {value}, which is not a finite number; {self.allowed}")
         if not self.range[0] <= value <= self.range[1]:
@@ -154,8 +160,15 @@ def inputs() -> dict[str, Input]:
         rows = YAML(typ="safe").load(INPUTS_FILE)
     except (OSError, YAMLError) as error:
         raise InputError([Problem(f"cannot be read: {error}", str(INPUTS_FILE))]) from error
+    if not isinstance(rows, dict):
+        raise InputError([Problem("is not a table of inputs; write `name:` and under it its rows", str(INPUTS_FILE))])
     found, problems = {}, []
     for name, row in rows.items():
+        if not isinstance(row, dict):
+            problems.append(
+                Problem(f"{name}: is {row!r}; write its label, unit, default and the rest under it", str(INPUTS_FILE))
+            )
+            continue
         try:
             # The file's lists become the tuples of the record; everything else must be of its type already.
             found[name] = Input.model_validate(

@@ -18,8 +18,10 @@ from typing import Any
 from pydantic import Field, ValidationError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq, TaggedScalar
-from ruamel.yaml.constructor import DuplicateKeyError
+from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError, RoundTripConstructor
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.events import AliasEvent, MappingEndEvent, MappingStartEvent, SequenceEndEvent, SequenceStartEvent
+from ruamel.yaml.reader import ReaderError
 from ruamel.yaml.scalarfloat import ScalarFloat
 from ruamel.yaml.scalarint import ScalarInt
 from ruamel.yaml.timestamp import TimeStamp
@@ -32,6 +34,9 @@ PROPOSALS = ROOT / "data" / "proposals"
 FLEETS = ("baseline", "proposed")
 MOST_REGIONS = 12
 """Columns of regions that a page shows side by side."""
+
+MOST_PROBLEMS = 100
+"""Mistakes of one file that are listed; nobody reads more."""
 
 LARGEST_FILE = 1_000_000
 """Bytes; a proposal is a page of text."""
@@ -79,12 +84,12 @@ class Proposal:
 
     def number(self, name: str) -> float:
         """The value of a scalar input, the default where the file does not give one."""
-        return self.inputs[name].base if name in self.inputs else inputs()[name].default
+        return self.inputs[name].base + 0.0 if name in self.inputs else inputs()[name].default
 
     def site_number(self, fleet: str, region: str, name: str) -> float:
         """The value of a site input in one region, the default where the file does not give one."""
         values = self.sites[fleet][region]
-        return values[name].base if name in values else inputs()[name].default
+        return values[name].base + 0.0 if name in values else inputs()[name].default
 
     @property
     def regions(self) -> list[tuple[str, str]]:
@@ -178,7 +183,7 @@ def find(path_or_name: str | Path) -> Path:
     if path.is_dir():
         raise InputError(f"{path} is a folder; give the path of a YAML file or one of {', '.join(shipped())}")
     raise InputError(
-        f"there is no proposal '{path_or_name}'{did_you_mean(str(path_or_name), shipped())}; "
+        f"there is no proposal '{path_or_name}'{did_you_mean(str(path_or_name), shipped()).rstrip('?')}; "
         f"give the path of a YAML file or one of {', '.join(shipped())}"
     )
 
@@ -209,8 +214,26 @@ def parse(text: str, file: str, key: str) -> Proposal:
     reader = _Reader(file)
     proposal = reader.proposal(reader.document(text), key)
     if reader.problems or proposal is None:
-        raise InputError(sorted(reader.problems, key=lambda problem: problem.line or 0))
+        raise InputError(sorted(reader.problems, key=lambda problem: problem.line or len(text)))
     return proposal
+
+
+class _Constructor(RoundTripConstructor):
+    """Names the line of whatever cannot be built, such as the 31st of February."""
+
+    def construct_object(self, node: Any, deep: bool = False) -> Any:
+        try:
+            return super().construct_object(node, deep)
+        except YAMLError:
+            raise
+        except (ValueError, TypeError, LookupError, AttributeError) as error:
+            raise ConstructorError(None, None, str(error), node.start_mark) from error
+
+
+def _yaml() -> YAML:
+    yaml = YAML()
+    yaml.Constructor = _Constructor
+    return yaml
 
 
 class _Reader:
@@ -221,18 +244,23 @@ class _Reader:
         self.problems: list[Problem] = []
 
     def refuse(self, message: str, line: int | None = None) -> None:
-        problem = Problem(message, self.file, line)
-        if problem not in self.problems:
-            self.problems.append(problem)
+        if len(self.problems) < MOST_PROBLEMS:
+            problem = Problem(message, self.file, line)
+            if problem not in self.problems:
+                self.problems.append(problem)
+        elif len(self.problems) == MOST_PROBLEMS:
+            self.problems.append(Problem("has more mistakes than are listed; mend these first", self.file))
 
     def document(self, text: str) -> Any:
         try:
-            return YAML().load(io.StringIO(text))
+            if not self.plain(text):
+                return None
+            return _yaml().load(io.StringIO(text))
         except DuplicateKeyError as error:
             line = error.problem_mark.line + 1 if error.problem_mark else None
             key = re.search(r'key "(.*?)"', str(error.problem))
             self.refuse(f"'{key[1] if key else 'a key'}' is given twice; keep one of the two", line)
-            tolerant = YAML()
+            tolerant = _yaml()
             tolerant.allow_duplicate_keys = True
             try:
                 return tolerant.load(io.StringIO(text))
@@ -241,11 +269,30 @@ class _Reader:
         except MarkedYAMLError as error:
             mark = error.problem_mark or error.context_mark
             self.refuse(f"is not YAML: {error.problem or error.context}", mark.line + 1 if mark else None)
-        except (YAMLError, ValueError) as error:
-            self.refuse(f"is not YAML: {str(error).splitlines()[0]}")
-        except RecursionError:
-            self.refuse("is nested too deeply to be a proposal")
+        except ReaderError as error:
+            self.refuse(f"is not YAML: {error.reason} (character {error.character:#x})", text.count("\n", 0, error.position) + 1)
+        except Exception as error:  # whatever the reader of YAML trips over is a file that cannot be read
+            self.refuse(f"is not YAML: {error}")
         return None
+
+    def plain(self, text: str) -> bool:
+        """Whether the text has no tags and no deep nesting: asked of its events, before anything is built."""
+        depth = 0
+        found = len(self.problems)
+        for event in YAML().parse(io.StringIO(text)):
+            line = event.start_mark.line + 1
+            depth += isinstance(event, MappingStartEvent | SequenceStartEvent) - isinstance(
+                event, MappingEndEvent | SequenceEndEvent
+            )
+            if depth > 8:
+                self.refuse("is nested too deeply to be a proposal", line)
+                return False
+            tag = getattr(event, "ctag", None)
+            if tag is not None and str(tag) not in ("None", ""):
+                self.refuse(f"has the YAML tag {tag}; tags are not read here, write the plain value", line)
+            if isinstance(event, AliasEvent):
+                self.refuse(f"the alias *{event.anchor} is not read here; write the values out", line)
+        return len(self.problems) == found
 
     def proposal(self, document: Any, key: str) -> Proposal | None:
         if document is None:
@@ -259,13 +306,17 @@ class _Reader:
         self.keys(document, ("name", "owner", "decision", "inputs", *FLEETS), "in a proposal")
         words = {field: self.words(document, field) for field in ("name", "owner", "decision")}
         scalars = self.values(document, "inputs", "scalar", "inputs")
-        sites = {fleet: self.fleet(document, fleet) for fleet in FLEETS}
-        if self.problems:
-            return None
+        sites, unsure = {}, set()
+        for fleet in FLEETS:
+            before = len(self.problems)
+            sites[fleet] = self.fleet(document, fleet)
+            if len(self.problems) > before:
+                unsure.add(fleet)  # a share may be among what is refused
         proposal = Proposal(key, words["name"], words["owner"], words["decision"], scalars, sites)
         for fleet, message in _share_problems(proposal):
-            self.refuse(message, _line(document, fleet))
-        return proposal
+            if fleet not in unsure:
+                self.refuse(message, _line(document, fleet))
+        return None if self.problems else proposal
 
     def tags(self, node: Any, depth: int = 0) -> None:
         """Refuse what makes a file mean more than it shows, or more than can be written down again: tags that build objects,

@@ -162,7 +162,7 @@ def test_json_writes_what_is_infinite_or_undefined_as_null(run: Run) -> None:
 
 
 def test_json_of_a_refusal_is_no_output(run: Run) -> None:
-    assert "did you mean two-region?" in refused(run("evaluate", "two-regoin", "--json"))
+    assert "did you mean two-region;" in refused(run("evaluate", "two-regoin", "--json"))
 
 
 def test_people_read_the_verdict_every_line_and_the_flags(run: Run) -> None:

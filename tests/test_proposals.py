@@ -468,9 +468,45 @@ def test_a_source_may_be_dated_by_its_year_alone():
     assert str(value.date) == "2026"
 
 
-def test_an_alias_stands_for_what_it_names():
+def test_an_alias_is_refused_since_few_of_them_make_an_endless_file():
     text = GOOD.replace("{gpu_price: 11.53}", "{gpu_price: &price 11.53}", 1).replace("gpu_price: 14.69", "gpu_price: *price")
-    assert parse(text, "mine.yaml", "mine") == parse(GOOD.replace("14.69", "11.53"), "mine.yaml", "mine")
+    [found] = problems_of(text)
+    assert found == "mine.yaml:11: the alias *price is not read here; write the values out"
+
+
+@pytest.mark.parametrize(
+    ("good", "bad", "line"),
+    [
+        ("latency_saved: 120", f"horizon: {'9' * 400}", 5),
+        ("name: Two regions", "name: !!bool Two", 1),
+        ("name: Two regions", "name: !!set Two", 1),
+        ("owner: platform team", "owner: !!float", 2),
+        ("  us-central1: {gpu_price: 11.53}", "  ? us-central1: {gpu_price: 11.53}", 8),
+        ("name: Two regions", "!mine\nname: Two regions", 1),
+        ("date: 2026-10-14", "date: 2026-02-31", 6),
+    ],
+    ids=["long", "bool", "set", "float", "key", "document", "date"],
+)
+def test_what_the_reader_of_yaml_trips_over_is_refused_with_its_line(good, bad, line):
+    found = problems_of(GOOD.replace(good, bad, 1))
+    assert any(each.startswith((f"mine.yaml:{line}: ", f"mine.yaml:{line + 1}: ")) for each in found), found
+
+
+def test_shares_are_checked_beside_other_mistakes():
+    found = problems_of(GOOD.replace("latency_saved", "latency_savd").replace("{share: 0.5, gpu_price: 14.69}", "{share: 0.4}"))
+    assert len(found) == 2
+    assert "the shares sum to 0.9" in found[1]
+
+
+def test_a_file_of_nothing_but_mistakes_lists_the_first_hundred():
+    found = problems_of(GOOD.replace("  latency_saved: 120", "\n".join(f"  nosuch_{number}: 1" for number in range(3_000))))
+    assert len(found) == 101
+    assert "has more mistakes than are listed" in "\n".join(found)
+
+
+def test_minus_zero_is_zero():
+    plus, minus = (parse(GOOD.replace("latency_saved: 120", f"latency_saved: {zero}"), "f", "f") for zero in ("0.0", "-0.0"))
+    assert plus.fingerprint == minus.fingerprint
 
 
 def test_a_site_may_not_contain_itself():
