@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -9,8 +10,9 @@ from typing import Annotated
 
 import typer
 
-from roi import InputError, Proposal, Result, __version__, evaluate, load, report
-from roi.inputs import model
+from roi import InputError, Proposal, Result, __version__, load, report
+from roi.inputs import inputs, model
+from roi.lines import did_you_mean
 from roi.problems import Problem
 
 app = typer.Typer(
@@ -24,6 +26,14 @@ app = typer.Typer(
 )
 
 OneProposal = Annotated[str, typer.Argument(metavar="PROPOSAL", help="A YAML file, or a shipped proposal's name.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Another value for an input, such as latency_saved=90 or proposed.europe-west4.gpu_price=12; repeatable.",
+    ),
+]
 Proposals = Annotated[list[str], typer.Argument(metavar="PROPOSAL", help="YAML files, or shipped proposals' names.")]
 
 
@@ -95,23 +105,12 @@ def check(proposals: Proposals) -> None:
 @app.command("evaluate")
 def evaluate_(
     proposal: OneProposal,
-    settings: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="NAME=VALUE",
-            help="Another value for an input, such as latency_saved=90 or proposed.europe-west4.gpu_price=12; repeatable.",
-        ),
-    ] = None,
+    settings: Settings = None,
     explain: Annotated[str, typer.Option(metavar="NAME", help="Show where this number comes from instead.")] = "",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object; infinite and undefined values are null.")] = False,
 ) -> None:
     """Evaluate a proposal: the verdict and every line of the model."""
-    loaded, changes = load(proposal), _changes(settings or [])
-    try:
-        result = evaluate(loaded, changes)
-    except InputError as error:
-        raise InputError([replace(problem, file="--set") for problem in error.problems]) from error
+    result = Result(_changed(proposal, settings))
     if explain:
         try:
             tree = result.explain(explain)
@@ -122,6 +121,93 @@ def evaluate_(
         say(report.as_json({"proposal": result.proposal.key, "lines": result.scalars, "months": result.months}))
     else:
         _print(result)
+
+
+@app.command("simulate")
+def simulate_(
+    proposal: OneProposal,
+    settings: Settings = None,
+    draws: Annotated[int, typer.Option(help="How many draws of the uncertain inputs.")] = 8192,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="How many blocks to compute at once; the answer does not depend on it.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """The odds of a gain, over the plausible ranges of the inputs."""
+    from roi import amounts, words
+    from roi.simulate import simulate
+
+    found = simulate(_changed(proposal, settings), draws, seed, jobs)
+    if json:
+        say(report.as_json(asdict(found)))
+        return
+    say(words.odds_sentence(found))
+    error = amounts.half_up(found.p_gain_error * 100, 2)
+    say(f"Odds of a gain {found.p_gain:.1%} (at most {error} points of error from {found.draws:,} draws, seed {found.seed}).")
+    say(f"Odds of a payback within the horizon {found.p_payback:.1%}.")
+    say(f"Median {amounts.money(found.p50)}, mean {amounts.money(found.mean)}.")
+    say(f"Peak cash out stays within {amounts.money(found.peak_cash_out_p90)} in 9 of 10 outcomes.")
+    say(f"Drawn, each on its own: {', '.join(found.uncertain)}.")
+
+
+@app.command("breakeven")
+def breakeven_(
+    proposal: OneProposal,
+    settings: Settings = None,
+    names: Annotated[
+        list[str] | None, typer.Option("--input", metavar="NAME", help="An input; repeatable. The main ones by default.")
+    ] = None,
+    target: Annotated[float, typer.Option(help="The net gain to be met, in USD.")] = 0.0,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object: every crossing of each input.")] = False,
+) -> None:
+    """What would have to be true: the values at which the net gain meets a target."""
+    from roi import words
+    from roi.breakeven import crossings
+
+    result = Result(_changed(proposal, settings))
+    known = [row.name for row in inputs().values() if row.axis == "scalar"]
+    unknown = [name for name in names or [] if name not in known]
+    if unknown:
+        raise InputError([Problem(f"'{name}' is not an input{did_you_mean(name, known)}", "--input") for name in unknown])
+    if not math.isfinite(target):
+        raise InputError([Problem(f"{target} is not an amount; write a number of dollars", "--target")])
+    found = {name: crossings(result, name, target) for name in names or words.main_inputs()}
+    if json:
+        say(report.as_json({"proposal": result.proposal.key, "target": target, "breakeven": found}))
+        return
+    for name, values in found.items():
+        row = inputs()[name]
+        met = " and ".join(row.show(value) for value in values) or "no value in its range does it"
+        say(f"{row.label}: {met} (now {row.show(result[name])})")
+
+
+@app.command("compare")
+def compare_(
+    first: Annotated[str, typer.Argument(metavar="PROPOSAL", help="The one to start from.")],
+    second: Annotated[str, typer.Argument(metavar="OTHER", help="The one to arrive at.")],
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Why the answer changed: what each difference does to the net gain, one after another."""
+    from roi import amounts
+    from roi.compare import bridge
+
+    before, after = load(first), load(second)
+    steps, ends = bridge(before, after), [Result(each).net_gain for each in (before, after)]
+    if json:
+        say(report.as_json({"from": ends[0], "to": ends[1], "steps": [asdict(step) for step in steps]}))
+        return
+    say(f"{before.name}: {amounts.exact_money(ends[0])}")
+    for step in steps:
+        say(f"  {amounts.exact_money(step.amount):>18}  {step.label}: {step.before} to {step.after}")
+    say(f"{after.name}: {amounts.exact_money(ends[1])}")
+
+
+def _changed(proposal: str, settings: list[str] | None) -> Proposal:
+    """A proposal with the values of `--set`."""
+    loaded, changes = load(proposal), _changes(settings or [])
+    try:
+        return loaded.with_values(changes) if changes else loaded
+    except InputError as error:
+        raise InputError([replace(problem, file="--set") for problem in error.problems]) from error
 
 
 @app.command("report")

@@ -39,14 +39,14 @@ def net_gains(result: Result, row: Input, values: Array) -> Array:
     return model().evaluate(given)["net_gain"][:, 0]
 
 
-def crossings(result: Result, name: str) -> list[float]:
-    """Every value of a scalar input, within its range, at which the net gain changes sign; ascending.
+def crossings(result: Result, name: str, target: float = 0.0) -> list[float]:
+    """Every value of a scalar input, within its range, at which the net gain crosses a target in USD; ascending.
 
     A whole input crosses at the first whole value on the far side.
     """
     row = inputs()[name]
     points = np.array(grid(name))
-    gains = net_gains(result, row, points) >= 0
+    gains = net_gains(result, row, points) >= target
     at = np.flatnonzero(gains[1:] != gains[:-1])
     if row.whole:
         return [float(points[index + 1]) for index in at]
@@ -54,7 +54,7 @@ def crossings(result: Result, name: str) -> list[float]:
     if len(at):
         for _ in range(BISECTIONS):
             middle = (low + high) / 2
-            same = (net_gains(result, row, middle) >= 0) == left
+            same = (net_gains(result, row, middle) >= target) == left
             low, high = np.where(same, middle, low), np.where(same, high, middle)
     return [float(value) for value in (low + high) / 2]
 

@@ -79,6 +79,7 @@ class Input(_Record):
     spread: Spread | None = None
     whole: bool = False
     price: bool = False
+    chosen: bool = False
     main: int | None = None
     less: str = ""
     more: str = ""

@@ -58,6 +58,18 @@ class Value(_Record):
     measured: bool = False
 
 
+class MovedValue(Value):
+    """A value that was set by hand, with what the proposal says; its uncertainty moves along with it."""
+
+    origin: Value | None
+
+    @classmethod
+    def of(cls, row: Input, said: Value | None, number: float) -> MovedValue:
+        origin = said.origin if isinstance(said, MovedValue) else said
+        low, high = plausible(row, origin) or (None, None)
+        return cls(base=number, low=low, high=high, source="set by hand", origin=origin)
+
+
 def plausible(row: Input, value: Value | None) -> tuple[float, float] | None:
     """The plausible range of an input: that of a proposal's value where it gives one, else the default's; None if not said."""
     if value is None:
@@ -124,8 +136,7 @@ class Proposal:
                 name, place = _find(path, self)
                 row = inputs()[name]
                 said = self.sites[place[0]][place[1]].get(name) if place else self.inputs.get(name)
-                low, high = plausible(row, said) or (None, None)
-                value = Value(base=row.check(number), low=low, high=high, source="set by hand")
+                value = MovedValue.of(row, said, row.check(number))
             except ValueError as error:
                 problems.append(Problem(str(error)))
                 continue

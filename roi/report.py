@@ -13,6 +13,7 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
+from dataclasses import asdict
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
@@ -142,6 +143,8 @@ def as_json(data: Any) -> str:
 
 def results_json(result: Result) -> str:
     """The inputs, lines, flags and checks of a result; equal inputs give equal bytes."""
+    from roi.simulate import on_a_page
+
     proposal, rows = result.proposal, inputs().values()
     contents = {
         "proposal": proposal.key,
@@ -160,6 +163,7 @@ def results_json(result: Result) -> str:
         "months": result.months,
         "flags": result.flags,
         "checks": result.checks,
+        "odds": asdict(odds) if (odds := on_a_page(proposal)[2]) else None,
     }
     return as_json(contents) + "\n"
 
@@ -283,6 +287,8 @@ def write_index(results: Mapping[str, Result], failed: Mapping[str, str], folder
         failed: what went wrong with the others.
         folder: where the reports are.
     """
+    from roi.simulate import on_a_page
+
     shown = list(results.values())
     page = _templates().get_template("index.html.j2")
     text = page.render(
@@ -293,6 +299,7 @@ def write_index(results: Mapping[str, Result], failed: Mapping[str, str], folder
         labels={name: model().lines[name].label for name in words.TILES},
         show=words.show_line,
         verdict=words.verdict,
+        odds={result.proposal.key: words.odds_sentence(on_a_page(result.proposal)[2]) for result in shown},
         difference=partial(_difference, shown[0]),
         differing=_differing([result.proposal for result in shown]),
         flags={result.proposal.key: flags(result) for result in shown},

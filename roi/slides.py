@@ -19,6 +19,7 @@ from roi.board.page import alternative_result, assumptions, flags, known_alterna
 from roi.charts import data
 from roi.proposals import Proposal
 from roi.results import Result
+from roi.simulate import on_a_page
 
 INK, QUIET, RULE, GAIN, LOSS, WHITE = map(RGBColor.from_string, ("16191D", "5C6670", "D9DEE3", "1A5F9E", "C86E1B", "FFFFFF"))
 LEFT, WIDTH = Inches(0.7), Inches(11.93)
@@ -80,7 +81,8 @@ def _decision(slide: Any, result: Result) -> None:
     """The verdict, the numbers, and what else could be done."""
     proposal, alternative = result.proposal, known_alternative()
     _text(slide, 1.35, 0.4, f"To decide: {proposal.decision}. Asked by {proposal.owner}.", 14, QUIET)
-    _text(slide, 1.95, 1.3, words.verdict(result), 24)
+    _text(slide, 1.85, 0.9, words.verdict(result), 22)
+    _text(slide, 2.75, 0.5, words.odds_sentence(on_a_page(proposal)[2]), 15)
     shown = [
         (label, words.show_line(result, name), result[name] if name in ("net_gain", "npv") else 0)
         for name, label in tiles(result)

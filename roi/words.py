@@ -6,11 +6,15 @@ The sentences are data, so that the browser fills the very same ones.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 from roi import amounts
 from roi.breakeven import nearest
 from roi.inputs import inputs, model
 from roi.results import Result
+
+if TYPE_CHECKING:
+    from roi.simulate import Simulation
 
 SENTENCES = {
     "pays": "Pays back in month {month}. Net gain {gain} over {horizon}.",
@@ -21,6 +25,12 @@ SENTENCES = {
     "stops": "It stops paying back if {condition} {value}.",
     "starts": "It would pay back if {condition} {value}.",
     "firm": "No value of a single main input, within its range, changes that.",
+    "odds": "{odds} odds of a gain ({share}). 8 in 10 outcomes lie between {low} and {high}.",
+    "if_it_loses": "Where it loses, it loses {loss} on average.",
+    "no_odds": "No input has a plausible range, so there are no odds.",
+    "nearly_sure": "More than 19 in 20",
+    "hardly_ever": "Fewer than 1 in 20",
+    "in_ten": "{count} in 10",
     "flips_below": "below {value}",
     "flips_from": "from {value}",
     "flips_above": "above {value}",
@@ -87,6 +97,27 @@ def flips(result: Result, name: str, value: float | None) -> str:
     row = inputs()[name]
     key = "flips_below" if value < result[name] else "flips_from" if row.whole else "flips_above"
     return SENTENCES[key].format(value=row.show(value))
+
+
+def odds(share: float) -> str:
+    """A probability as people say it: `7 in 10`."""
+    if share > 0.95:
+        return SENTENCES["nearly_sure"]
+    return SENTENCES["hardly_ever"] if share < 0.05 else SENTENCES["in_ten"].format(count=math.floor(share * 10 + 0.5))
+
+
+def odds_sentence(simulation: Simulation | None) -> str:
+    """The odds of a gain, what most outcomes lie between, and what a loss would be."""
+    if simulation is None:
+        return SENTENCES["no_odds"]
+    sentence = SENTENCES["odds"].format(
+        odds=odds(simulation.p_gain),
+        share=f"{amounts.half_up(simulation.p_gain * 100, 0):.0f} %",
+        low=amounts.money(simulation.p10),
+        high=amounts.money(simulation.p90),
+    )
+    loss = simulation.expected_loss
+    return f"{sentence} {SENTENCES['if_it_loses'].format(loss=amounts.money(loss))}" if loss else sentence
 
 
 def condition(result: Result) -> str:

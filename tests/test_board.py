@@ -15,6 +15,7 @@ from roi.charts import SPECIFICATIONS
 from roi.drivers import drivers
 from roi.inputs import inputs
 from roi.proposals import parse, shipped
+from roi.simulate import on_a_page
 from tests.browser import DESKTOP, PHONE, barriers, chromium, visit
 
 TODAY = date(2026, 12, 1)
@@ -434,3 +435,13 @@ def test_no_barrier_keeps_a_reader_out(browser, address, viewport, scheme):
     set_box(seen.page, "latency_saved", "90")
     seen.page.wait_for_selector('[data-chart="tornado"] .vega-embed svg')
     assert barriers(seen.page) == []
+
+
+def test_the_odds_follow_a_slider(opened):
+    page = opened.page
+    before = page.text_content("[data-role=odds]")
+    assert before == words.odds_sentence(on_a_page(roi.load("two-region"))[2])
+    set_box(page, "latency_saved", "90")
+    changed = roi.load("two-region").with_values({"latency_saved": 90})
+    expect(page.locator("[data-role=odds]")).to_have_text(words.odds_sentence(on_a_page(changed)[2]))
+    expect(page.locator("[data-role=odds]")).not_to_have_class(re.compile("waiting"))

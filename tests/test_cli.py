@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import zipfile
@@ -20,7 +21,7 @@ from roi.__main__ import main
 from roi.proposals import PROPOSALS
 
 TWO_REGION = (PROPOSALS / "two-region.yaml").read_text(encoding="utf-8")
-COMMANDS = ("serve", "check", "evaluate", "report", "export")
+COMMANDS = ("serve", "check", "evaluate", "report", "export", "simulate", "breakeven", "compare")
 
 
 @dataclass(frozen=True)
@@ -270,6 +271,59 @@ def test_characters_that_steer_a_terminal_are_shown_not_sent(run: Run) -> None:
     outcome = run("check", "odd.yaml")
     assert "\x1b" not in outcome.out + outcome.err
     assert r"\x1b[31mTwo\u202e regions, é" in outcome.out
+
+
+# --- odds, break-even and why -----------------------------------------------------------------------------------------------
+
+
+def test_simulate_gives_the_same_json_for_the_same_seed_on_any_number_of_workers(run: Run) -> None:
+    once, again, spread = (
+        run("simulate", "two-region", "--draws", "20000", "--seed", "1", "--json", *more) for more in ([], [], ["--jobs", "2"])
+    )
+    assert once.code == 0
+    assert once == again == spread
+    found = json.loads(once.out)
+    assert found["draws"] == 20_000
+    assert 0 < found["p_gain"] < 1
+
+
+def test_simulate_says_the_odds_in_words(run: Run) -> None:
+    outcome = run("simulate", "two-region", "--set", "latency_saved=90")
+    assert outcome.code == 0
+    assert re.match(r"\d in 10 odds of a gain \(\d+ %\)\. 8 in 10 outcomes lie between", outcome.out)
+
+
+def test_breakeven_meets_its_target(run: Run) -> None:
+    # 0.6 releases a month make the published 3.4 million
+    outcome = run("breakeven", "published-claim", "--target", "3400000", "--input", "releases_per_month", "--json")
+    assert json.loads(outcome.out)["breakeven"]["releases_per_month"] == pytest.approx([0.6])
+    outcome = run("breakeven", "two-region", "--input", "value_per_release_day")
+    assert outcome == Outcome(0, "Value of a release day: $227K/day (now $250K/day)\n", "")
+    outcome = run("breakeven", "raise-utilisation", "--input", "value_per_release_day")
+    assert "no value in its range does it" in outcome.out
+
+
+def test_compare_adds_up(run: Run) -> None:
+    found = json.loads(run("compare", "published-claim", "two-region", "--json").out)
+    assert sum(step["amount"] for step in found["steps"]) == pytest.approx(found["to"] - found["from"], abs=0.005)
+    shown = run("compare", "published-claim", "two-region").out.splitlines()
+    assert shown[0] == "The published claim, 120 ms a step: $3,400,000.00"
+    assert shown[-1] == "Two regions, us-central1 and europe-west4: $328,974.18"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["simulate", "two-region", "--draws", "50"], "draws is 50; allowed is 100 to 10,000,000"),
+        (["simulate", "two-region", "--set", "latency_savd=1"], "did you mean latency_saved?"),
+        (["breakeven", "two-region", "--input", "gpu"], "--input: 'gpu' is not an input; did you mean gpus?"),
+        (["breakeven", "two-region", "--target", "nan"], "--target: nan is not an amount"),
+        (["breakeven", "two-region", "--target", "lots"], "Invalid value for '--target'"),
+        (["compare", "two-region", "nosuch"], "there is no proposal 'nosuch'"),
+    ],
+)
+def test_what_cannot_be_answered_is_refused(run: Run, arguments: list[str], said: str) -> None:
+    assert said in refused(run(*arguments))
 
 
 # --- export and serve -------------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from roi.javascript import module
 from roi.lines import Constant, Line, Model, ModelError, Variable, total
 from roi.proposals import Proposal, shipped
 from roi.results import Result
+from roi.simulate import on_a_page
 from roi.units import ONE
 from tests.browser import chromium, visit
 from tests.strategies import proposals
@@ -24,6 +25,7 @@ from tests.strategies import proposals
 REACHABLE = """
 Object.assign(window, { evaluate, money, quantity, figures, boxed, parseAmount });
 Object.assign(window, { verdictOf, showLine, solve, flagSentences, driversOf, flipWords, nearestCrossing, CHARTS });
+Object.assign(window, { simulationOf, oddsSentence });
 window.setUnits = (words) => { unitWords = words; };
 """
 
@@ -187,3 +189,41 @@ def test_verdict_tiles_and_flags_read_the_same(page, name, changes):
 
 def test_the_shipped_proposals_are_all_covered():
     assert {name for name, _ in SETTINGS} == set(shipped())
+
+
+# --- odds --------------------------------------------------------------------------------------------------------------------
+
+MOVES = [
+    {},
+    {"latency_saved": 90},
+    {"latency_saved": -200, "delay": 5},
+    {"critical_path_share": 1},
+    {"horizon": 36},
+    {"proposed.europe-west4.utilisation": 0.8, "proposed.europe-west4.gpu_price": 5},
+]
+
+
+@pytest.mark.parametrize("changes", MOVES, ids=str)
+def test_odds_are_the_same_over_the_same_draws(page, changes):
+    proposal = roi.load("two-region")
+    _, _, expected = on_a_page(proposal.with_values(changes))
+    data = payload({proposal.key: proposal}, proposal.key, None, date(2026, 12, 1), False)
+    found = page.evaluate(
+        """([data, key, changes]) => {
+            setUnits(data.unit_words);
+            const proposal = data.proposals[key];
+            const copied = (each) => ({ ...each, numbers: { ...each.numbers } });
+            const state = { numbers: { ...proposal.numbers }, sites: proposal.sites.map(copied) };
+            for (const [path, value] of Object.entries(changes)) {
+                const parts = path.split("."), name = parts.pop();
+                const place = parts.length ? state.sites.find((s) => s.fleet === parts[0] && s.region === parts[1]) : state;
+                place.numbers[name] = value;
+            }
+            const simulation = simulationOf(data, state, proposal);
+            return { ...simulation, sentence: oddsSentence(data, simulation) };
+        }""",
+        [json.loads(json.dumps(data)), proposal.key, changes],
+    )
+    assert found["sentence"] == words.odds_sentence(expected)
+    for name in ("p_gain", "p10", "p90", "expected_loss"):
+        assert found[name] == pytest.approx(getattr(expected, name), rel=1e-9), name

@@ -95,6 +95,46 @@ function flipWords(data, state, name, value) {
   return fill(sentence, { value: quantity(value, row.display_unit) });
 }
 
+// The odds over the draws that the page carries, as in roi/simulate.py. An input that was moved takes its draws along.
+function simulationOf(data, state, proposal) {
+  if (!proposal.odds.length) return null;
+  const count = proposal.odds[0].draws.length, gains = new Array(count), losses = [];
+  const numbers = { ...state.numbers }, sites = state.sites.map(siteNumbers), months = monthsOf(numbers.horizon);
+  const facts = proposal.odds.map(({ name, columns, draws }) => {
+    const row = data.inputs[name], scalar = row.axis === "scalar";
+    const shifts = columns.map((at) => (scalar ? state : state.sites[at]).numbers[name] - (scalar ? proposal : proposal.sites[at]).numbers[name]);
+    return { name, columns, draws, row, scalar, shifts };
+  });
+  for (let draw = 0; draw < count; draw++) {
+    for (const { name, columns, draws, row, scalar, shifts } of facts) {
+      columns.forEach((at, index) => {
+        const value = shifts[index] ? Math.min(Math.max(draws[draw] + shifts[index], row.range[0]), row.range[1]) : draws[draw];
+        (scalar ? numbers : sites[at])[name] = value;
+      });
+    }
+    gains[draw] = evaluate(numbers, sites, months).net_gain;
+    if (gains[draw] < 0) losses.push(gains[draw]);
+  }
+  const sorted = Float64Array.from(gains).sort();
+  const quantile = (share) => {
+    const at = (count - 1) * share, below = Math.floor(at);
+    return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
+  };
+  return {
+    p_gain: gains.filter((gain) => gain > 0).length / count, p10: quantile(0.1), p90: quantile(0.9),
+    expected_loss: losses.length ? -losses.reduce((sum, loss) => sum + loss, 0) / losses.length : 0,
+  };
+}
+
+function oddsSentence(data, simulation) {
+  const say = data.sentences;
+  if (!simulation) return say.no_odds;
+  const { p_gain: share, p10, p90, expected_loss: loss } = simulation;
+  const odds = share > 0.95 ? say.nearly_sure : share < 0.05 ? say.hardly_ever : fill(say.in_ten, { count: Math.floor(share * 10 + 0.5) });
+  const sentence = fill(say.odds, { odds, share: `${halfUp(share * 100, 0)} %`, low: money(p10), high: money(p90) });
+  return loss ? `${sentence} ${fill(say.if_it_loses, { loss: money(loss) })}` : sentence;
+}
+
 const verdictOf = (data, state, values) => `${answerSentence(data, values)} ${conditionSentence(data, state, values)}`;
 
 function flagSentences(data, state, values) {
@@ -362,6 +402,7 @@ class BoardView {
     this.showFlags(values);
     this.drivers = driversOf(data, state, this.proposal.plausible, settled ? null : this.drivers.map((driver) => driver.name));
     this.showCharts(values, settled);
+    this.role("odds").classList.add("waiting");
     if (settled) this.showDetailsLater();
     this.showScenarios();
     this.host.changed(this, settled);
@@ -453,6 +494,8 @@ class BoardView {
     }
     const passed = this.data.checks.filter((name) => Math.abs(values[name]) < 0.005).length;
     this.showDrivers();
+    this.role("odds").textContent = oddsSentence(this.data, simulationOf(this.data, this.state, this.proposal));
+    this.role("odds").classList.remove("waiting");
     this.role("checks").textContent = `${passed} of ${this.data.checks.length}`;
   }
 

@@ -21,6 +21,7 @@ from roi.inputs import Input, inputs, model
 from roi.javascript import module
 from roi.proposals import Proposal, Value, load, plausible, provenance_flags
 from roi.results import Result, evaluate
+from roi.simulate import DRAWS_ON_A_PAGE, on_a_page
 from roi.typeset import mathml
 
 HERE = Path(__file__).parent
@@ -115,6 +116,8 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         tiles=tiles(result),
         verdict=words.verdict(result),
         left_out=words.LEFT_OUT,
+        odds=words.odds_sentence(on_a_page(proposal)[2]),
+        draws=DRAWS_ON_A_PAGE,
         drivers=drivers(result),
         without_range=without_range(result),
         inputs=inputs(),
@@ -162,7 +165,7 @@ def payload(
     results = {key: Result(proposal) for key, proposal in proposals.items()}
     described = {}
     for key, proposal in proposals.items():
-        described[key] = _described(proposal) | {"flags": provenance_flags(proposal, today)}
+        described[key] = _described(proposal) | {"flags": provenance_flags(proposal, today), "odds": _draws(proposal)}
         if with_html:
             described[key]["html"] = html(results[key], proposals.values(), alternative, today)
     return {
@@ -209,6 +212,15 @@ def payload(
     }
 
 
+def _draws(proposal: Proposal) -> list[dict[str, Any]]:
+    """The draws of each uncertain fact, so that the page can compute the odds of other settings."""
+    facts, values, _ = on_a_page(proposal)
+    return [
+        {"name": each.row.name, "columns": each.columns, "draws": drawn.tolist()}
+        for each, drawn in zip(facts, values, strict=True)
+    ]
+
+
 def _units() -> set[str]:
     """Every unit that a page shows a value in."""
     return {str(line.unit) for line in model().lines.values()} | {row.display_unit for row in inputs().values()} | {"1", "%"}
@@ -218,7 +230,7 @@ def _described(proposal: Proposal) -> dict[str, Any]:
     """A proposal as data: its words, what its file says, and every number that the model is given."""
 
     def said(values: Mapping[str, Value]) -> dict[str, Any]:
-        fields = {name: value.model_dump(exclude_defaults=True) for name, value in values.items()}
+        fields = {name: value.model_dump(exclude_defaults=True, exclude={"origin"}) for name, value in values.items()}
         return {name: {k: str(v) if isinstance(v, date) else v for k, v in each.items()} for name, each in fields.items()}
 
     return {
