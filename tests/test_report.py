@@ -340,7 +340,7 @@ def test_what_is_no_plain_value_is_no_parameter() -> None:
         ({"sites": "x"}, "parameters: sites is 'x'; write -y 'sites: "),
         ({"sites": {"proposed.mars.gpu_price": 1}}, "proposed.mars.gpu_price: proposed has no region 'mars'"),
         ({"proposal": 3}, "parameters: proposal is 3; write the path of a YAML file"),
-        ({"proposal": "two-regoin"}, "there is no proposal 'two-regoin'; did you mean two-region?"),
+        ({"proposal": "two-regoin"}, "there is no proposal 'two-regoin'; did you mean two-region; give the path"),
     ],
 )
 def test_a_wrong_parameter_is_refused(given: dict[str, Any], said: str) -> None:

@@ -44,7 +44,9 @@ numbers = st.floats(0.5, 4).map(lambda value: round(value, 2))
 TREES = st.recursive(
     st.sampled_from(["a", "b", "c", "1", "2"]),
     lambda inner: (
-        st.tuples(inner, st.sampled_from(["+", "-", "*", "/", "<", ">="]), inner).map(lambda parts: f"({' '.join(parts)})")
+        st.tuples(inner, st.sampled_from(["+", "-", "*", "/"]), inner).map(lambda parts: f"({' '.join(parts)})")
+        # 1 < 2 alone is a Python truth value, which formulas refuse: an input stands on the left.
+        | st.tuples(st.just("a"), st.sampled_from(["<", ">="]), inner).map(lambda parts: f"({' '.join(parts)})")
         | st.tuples(st.sampled_from(["maximum", "minimum"]), st.just("a"), inner).map(
             lambda parts: f"{parts[0]}({parts[1]}, {parts[2]})"
         )
