@@ -7,7 +7,8 @@
 """
 
 from roi.problems import InputError
-from roi.proposals import Proposal, load
+from roi.proposals import Proposal
+from roi.reading import load
 from roi.results import Result, evaluate
 
 __all__ = ["InputError", "Proposal", "Result", "evaluate", "load"]

@@ -11,9 +11,10 @@ from statistics import NormalDist
 
 import numpy as np
 
-from roi.lines import Array
+from roi.lines import Array, did_you_mean
 
-SHAPES = ("triangular", "pert", "uniform", "normal", "lognormal")
+SHAPES = ("triangular", "pert", "uniform", "normal", "lognormal", "discrete", "empirical")
+FEWEST_MEASUREMENTS = 5
 
 
 @dataclass(frozen=True)
@@ -157,18 +158,75 @@ class Lognormal:
         return np.exp(Normal(self.log_mean, self.log_deviation).quantile(shares))
 
 
-Distribution = Uniform | Triangular | Pert | Normal | Lognormal
+@dataclass(frozen=True)
+class Discrete:
+    """One of a few values, in ascending order, each with its probability."""
+
+    values: tuple[float, ...]
+    weights: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: tuple[float, ...], weights: tuple[float, ...]) -> Discrete:
+        if len(values) != len(weights) or len(values) < 2:
+            raise ValueError(f"a discrete spread has {len(values)} values and {len(weights)} weights; write two or more of each")
+        if len(set(values)) < len(values):
+            raise ValueError("a discrete spread gives a value twice; add their weights up")
+        if min(weights) < 0 or abs(sum(weights) - 1) > 1e-9:
+            raise ValueError(f"the weights of a discrete spread sum to {sum(weights):.6g}; they are shares from 0 that sum to 1")
+        ordered = sorted(zip(values, weights, strict=True))
+        return cls(tuple(value for value, _ in ordered), tuple(weight for _, weight in ordered))
+
+    def quantile(self, shares: Array) -> Array:
+        upto = np.cumsum(self.weights)
+        return np.array(self.values)[np.minimum(np.searchsorted(upto, shares), len(upto) - 1)]
 
 
-def distribution(shape: str, low: float, base: float, high: float, covers: float) -> Distribution:
+@dataclass(frozen=True)
+class Empirical:
+    """What was measured, each measurement as likely as any other, in a straight line between neighbours."""
+
+    values: tuple[float, ...]
+
+    @classmethod
+    def of(cls, values: tuple[float, ...]) -> Empirical:
+        if len(values) < FEWEST_MEASUREMENTS:
+            raise ValueError(f"an empirical spread has {len(values)} values; measure at least {FEWEST_MEASUREMENTS}")
+        return cls(tuple(sorted(values)))
+
+    def quantile(self, shares: Array) -> Array:
+        found: Array = np.quantile(np.array(self.values), shares)
+        return found
+
+
+Distribution = Uniform | Triangular | Pert | Normal | Lognormal | Discrete | Empirical
+
+
+def distribution(
+    shape: str | None,
+    low: float | None = None,
+    base: float | None = None,
+    high: float | None = None,
+    covers: float = 0.8,
+    values: tuple[float, ...] = (),
+    weights: tuple[float, ...] = (),
+) -> Distribution:
     """The distribution of a shape that has this most likely value and this share between low and high.
 
-    Uniform, normal and lognormal are set by low and high alone.
+    Uniform, normal and lognormal are set by low and high alone, discrete by its values and their weights, and empirical by the
+    values that were measured.
 
     Raises:
         ValueError: a shape that is not known; low, base and high out of order; a share outside 0 to 1; a lognormal from 0 or
-            below.
+            below; weights that are no shares of one; too few measurements.
     """
+    if shape not in SHAPES:
+        raise ValueError(f"there is no shape '{shape}'; write one of {', '.join(SHAPES)}{did_you_mean(str(shape), SHAPES)}")
+    if shape == "discrete":
+        return Discrete.of(values, weights)
+    if shape == "empirical":
+        return Empirical.of(values)
+    if low is None or base is None or high is None:
+        raise ValueError(f"the shape {shape} needs low, base and high")
     if not low <= base <= high:
         raise ValueError(f"low {low:g}, base {base:g} and high {high:g} are out of order; write low <= base <= high")
     if not 0 < covers <= 1 or (covers == 1 and shape in ("normal", "lognormal")):
@@ -181,6 +239,4 @@ def distribution(shape: str, low: float, base: float, high: float, covers: float
         return Uniform.covering(low, high, covers)
     if shape == "normal":
         return Normal.covering(low, high, covers)
-    if shape == "lognormal":
-        return Lognormal.covering(low, high, covers)
-    raise ValueError(f"there is no shape '{shape}'; write one of {', '.join(SHAPES)}")
+    return Lognormal.covering(low, high, covers)

@@ -8,8 +8,8 @@ import numpy as np
 
 from roi.breakeven import nearest, net_gains
 from roi.inputs import inputs
-from roi.proposals import plausible
 from roi.results import Result
+from roi.values import plausible
 from roi.words import main_inputs
 
 

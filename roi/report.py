@@ -27,7 +27,8 @@ from roi import amounts, words
 from roi.inputs import ROOT, inputs, model
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
-from roi.proposals import FLEETS, Proposal, load, provenance_flags
+from roi.proposals import FLEETS, Proposal, provenance_flags
+from roi.reading import load
 from roi.results import Result, evaluate
 from roi.typeset import mathml
 

@@ -23,9 +23,10 @@ from roi import words
 from roi.inputs import Input, inputs, model
 from roi.lines import NEVER, REDUCTIONS, Array, Axis, Line
 from roi.problems import InputError
-from roi.proposals import Proposal, plausible
+from roi.proposals import Proposal
 from roi.results import ZERO, Result, arrays
 from roi.symbols import Call, Constant, Name, Symbol, Writer
+from roi.values import plausible
 
 MONTHS = int(inputs()["horizon"].range[1]) + 1
 """Columns of the timeline: every month a horizon may reach, so that the horizon can be changed in the sheet."""

@@ -8,16 +8,17 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 
 import numpy as np
+import numpy.typing as npt
 
-from roi.distributions import Distribution, distribution
-from roi.inputs import Input, inputs, model
+from roi.inputs import model
 from roi.lines import Array
-from roi.problems import InputError, Problem
-from roi.proposals import MovedValue, Proposal, Value, plausible
+from roi.problems import InputError
+from roi.proposals import Proposal
 from roi.results import arrays
+from roi.uncertain import Uncertain, matrix, uncertain
 
 BLOCK = 1 << 13
 """Draws that are computed at once."""
@@ -30,30 +31,24 @@ FEWEST, MOST = 100, 10_000_000
 
 
 @dataclass(frozen=True)
-class Uncertain:
-    """One uncertain fact: a scalar input, an input of one region, or a default that several regions take.
+class Outcomes:
+    """What came of each draw.
 
     Attributes:
-        row: the input.
-        path: `latency_saved`, `proposed.europe-west4.gpu_price`, or `default.utilisation`.
-        columns: the regions that it is drawn for, in the order of the proposal; 0 alone for a scalar.
-        moves: how far its value was moved by hand in each of these.
+        net_gain, npv, peak_cash_out: in USD, shaped `(draws,)`.
+        payback_month: infinite where a draw does not pay back within the horizon; shaped `(draws,)`.
+        cumulative: cash by month in single precision, shaped `(draws, months)`; half the memory, and plenty for a fan.
     """
 
-    row: Input
-    path: str
-    columns: tuple[int, ...]
-    moves: tuple[float, ...]
-    spread: Distribution
+    net_gain: Array
+    npv: Array
+    peak_cash_out: Array
+    payback_month: Array
+    cumulative: npt.NDArray[np.float32]
 
-    def draws(self, shares: Array) -> Array:
-        """Values at these quantiles, within what the input allows and whole where it is."""
-        found = np.clip(self.spread.quantile(shares), *self.row.range)
-        return np.round(found) if self.row.whole else found
-
-    def moved(self, draws: Array) -> Array:
-        """The draws as each column has them, shaped `(draws, columns)`: a value that is moved takes its draws along."""
-        return np.stack([np.clip(draws + move, *self.row.range) if move else draws for move in self.moves], axis=-1)
+    @classmethod
+    def joined(cls, parts: list[Outcomes]) -> Outcomes:
+        return cls(**{each.name: np.concatenate([getattr(part, each.name) for part in parts]) for each in fields(cls)})
 
 
 @dataclass(frozen=True)
@@ -86,54 +81,6 @@ class Simulation:
     fan: dict[str, list[float]]
 
 
-def uncertain(proposal: Proposal) -> list[Uncertain]:
-    """The facts of a proposal that have a plausible range, but for what the reader chooses, such as the horizon.
-
-    Regions that take a default take the same one: it is one fact, drawn once for them all. Shares of a fleet sum to 1, so none is
-    uncertain alone.
-
-    Raises:
-        InputError: a spread that no distribution has; the message names the input.
-    """
-    found: list[Uncertain] = []
-    problems = []
-
-    def add(row: Input, path: str, columns: tuple[int, ...], values: list[Value | None]) -> None:
-        origin = _origin(values[0])
-        ends, base = plausible(row, origin), origin.base if origin else row.default
-        if not ends or ends[0] == ends[1]:
-            return
-        covers = (origin.covers if origin else None) or (row.spread.covers if row.spread else 0.8)
-        shape = (origin.shape if origin else None) or (row.spread.shape if row.spread else "triangular")
-        moves = tuple(value.base - base if value else 0.0 for value in values)
-        try:
-            found.append(Uncertain(row, path, columns, moves, distribution(shape, ends[0], base, ends[1], covers)))
-        except ValueError as error:
-            problems.append(Problem(f"{path}: {error}"))
-
-    for row in inputs().values():
-        if row.chosen:
-            continue
-        if row.axis == "scalar":
-            add(row, row.name, (0,), [proposal.inputs.get(row.name)])
-            continue
-        said = [proposal.sites[fleet][region].get(row.name) for fleet, region in proposal.regions]
-        for column, (fleet, region) in enumerate(proposal.regions):
-            if _origin(said[column]):
-                add(row, f"{fleet}.{region}.{row.name}", (column,), [said[column]])
-        default = tuple(column for column, value in enumerate(said) if not _origin(value))
-        if default:
-            add(row, f"default.{row.name}", default, [said[column] for column in default])
-    if problems:
-        raise InputError(problems)
-    return found
-
-
-def _origin(value: Value | None) -> Value | None:
-    """What the proposal says, whatever was set by hand since."""
-    return value.origin if isinstance(value, MovedValue) else value
-
-
 def simulate(proposal: Proposal, draws: int = DRAWS, seed: int = SEED, jobs: int = 1) -> Simulation:
     """The odds of a proposal.
 
@@ -156,14 +103,12 @@ def simulate(proposal: Proposal, draws: int = DRAWS, seed: int = SEED, jobs: int
             "no input of this proposal has a plausible range, so there is nothing to draw; give low and high to some"
         )
 
-    def block(start: int) -> tuple[Array, Array, Array, Array]:
-        shares = points(len(facts), seed, start, min(BLOCK, draws - start))
-        return _outcomes(proposal, facts, np.array([each.draws(share) for each, share in zip(facts, shares.T, strict=True)]))
+    def block(start: int) -> Outcomes:
+        return outcomes(proposal, facts, sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start))))
 
     with ThreadPoolExecutor(jobs) as pool:
         parts = list(pool.map(block, range(0, draws, BLOCK)))
-    gains, peaks, paybacks, paths = (np.concatenate(outcome) for outcome in zip(*parts, strict=True))
-    return _summary(proposal, facts, seed, gains, peaks, paybacks, paths)
+    return _summary(proposal, facts, seed, Outcomes.joined(parts))
 
 
 def on_a_page(proposal: Proposal) -> tuple[list[Uncertain], Array, Simulation | None]:
@@ -175,15 +120,30 @@ def on_a_page(proposal: Proposal) -> tuple[list[Uncertain], Array, Simulation | 
     facts = uncertain(proposal)
     if not facts:
         return [], np.empty((0, 0)), None
-    shares = points(len(facts), SEED, 0, DRAWS_ON_A_PAGE)
-    values = np.array([each.draws(share) for each, share in zip(facts, shares.T, strict=True)])
+    values = sample(proposal, facts, points(len(facts), SEED, 0, DRAWS_ON_A_PAGE))
     scale = 10.0 ** (6 - np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros_like(values))))
     values = np.round(values * scale) / scale
-    return facts, values, _summary(proposal, facts, SEED, *_outcomes(proposal, facts, values))
+    return facts, values, _summary(proposal, facts, SEED, outcomes(proposal, facts, values))
 
 
-def _outcomes(proposal: Proposal, facts: list[Uncertain], values: Array) -> tuple[Array, Array, Array, Array]:
-    """Net gain, peak cash out and payback of each draw, and its cumulative cash by month in single precision."""
+def sample(proposal: Proposal, facts: list[Uncertain], shares: Array) -> Array:
+    """Draws of each fact, shaped `(facts, draws)`, from independent points within 0 to 1 shaped `(draws, facts)`.
+
+    Facts that are correlated are joined by a Gaussian copula: their normal scores are mixed, and each keeps its own distribution.
+    """
+    together = {path for each in proposal.correlations for path in each.between}
+    at = [column for column, each in enumerate(facts) if each.path in together]
+    if at:
+        from scipy.special import ndtr, ndtri  # type: ignore[import-untyped]
+
+        mixed = np.linalg.cholesky(matrix(proposal.correlations, [facts[column].path for column in at]))
+        shares = shares.copy()
+        shares[:, at] = ndtr(ndtri(shares[:, at]) @ mixed.T)
+    return np.array([each.draws(share) for each, share in zip(facts, shares.T, strict=True)])
+
+
+def outcomes(proposal: Proposal, facts: list[Uncertain], values: Array) -> Outcomes:
+    """What comes of each draw of the facts, `values` shaped `(facts, draws)` as `sample` makes them."""
     given = arrays(proposal)
     count = values.shape[1]
     for each, drawn in zip(facts, values, strict=True):
@@ -192,18 +152,17 @@ def _outcomes(proposal: Proposal, facts: list[Uncertain], values: Array) -> tupl
             given[name] = np.repeat(given[name], count, axis=0)
         given[name][:, each.columns] = each.moved(drawn)
     lines = model().evaluate(given)
-    gain, peak, month = (
-        np.broadcast_to(lines[name], (count, 1))[:, 0] for name in ("net_gain", "peak_cash_out", "payback_month")
-    )
-    paths = np.broadcast_to(lines["cumulative"], (count, lines["cumulative"].shape[1])).astype(np.float32)
-    return gain, peak, month, paths  # type: ignore[return-value]  # half the precision is half the memory, and plenty for a fan
+    scalars = {
+        name: np.broadcast_to(lines[name], (count, 1))[:, 0] for name in ("net_gain", "npv", "peak_cash_out", "payback_month")
+    }
+    months = lines["cumulative"].shape[1]
+    return Outcomes(**scalars, cumulative=np.broadcast_to(lines["cumulative"], (count, months)).astype(np.float32))
 
 
-def _summary(
-    proposal: Proposal, facts: list[Uncertain], seed: int, gains: Array, peaks: Array, paybacks: Array, paths: Array
-) -> Simulation:
+def _summary(proposal: Proposal, facts: list[Uncertain], seed: int, found: Outcomes) -> Simulation:
+    gains = found.net_gain
     p10, p50, p90 = np.quantile(gains, [0.1, 0.5, 0.9])
-    fan = np.quantile(paths, [0.1, 0.5, 0.9], axis=0)
+    fan = np.quantile(found.cumulative, [0.1, 0.5, 0.9], axis=0)
     p_gain = float((gains > 0).mean())
     losses = gains[gains < 0]
     return Simulation(
@@ -218,9 +177,9 @@ def _summary(
         mean=float(gains.mean()),
         p_gain=p_gain,
         p_gain_error=math.sqrt(p_gain * (1 - p_gain) / len(gains)),
-        p_payback=float(np.isfinite(paybacks).mean()),
+        p_payback=float(np.isfinite(found.payback_month).mean()),
         expected_loss=float(-losses.mean()) if losses.size else 0.0,
-        peak_cash_out_p90=float(np.quantile(peaks, 0.9)),
+        peak_cash_out_p90=float(np.quantile(found.peak_cash_out, 0.9)),
         fan={name: row.astype(float).tolist() for name, row in zip(("p10", "p50", "p90"), fan, strict=True)},
     )
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from roi.inputs import Input, inputs
-from roi.proposals import Proposal, Value
+from roi.proposals import Proposal
+from roi.values import Value
 
 
 def numbers(row: Input) -> st.SearchStrategy[float]:

@@ -14,7 +14,7 @@ from roi.board.page import assumptions, script, vega
 from roi.charts import SPECIFICATIONS
 from roi.drivers import drivers
 from roi.inputs import inputs
-from roi.proposals import parse, shipped
+from roi.reading import parse, shipped
 from roi.simulate import on_a_page
 from tests.browser import DESKTOP, PHONE, barriers, chromium, visit
 

@@ -6,7 +6,7 @@ import roi
 from roi.breakeven import crossings, grid, nearest
 from roi.drivers import drivers, without_range
 from roi.inputs import inputs
-from roi.proposals import shipped
+from roi.reading import shipped
 from roi.words import main_inputs
 
 

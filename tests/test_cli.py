@@ -18,7 +18,7 @@ import pytest
 
 import roi
 from roi.__main__ import main
-from roi.proposals import PROPOSALS
+from roi.reading import PROPOSALS
 
 TWO_REGION = (PROPOSALS / "two-region.yaml").read_text(encoding="utf-8")
 COMMANDS = ("serve", "check", "evaluate", "report", "export", "simulate", "breakeven", "compare")

@@ -8,7 +8,7 @@ from hypothesis import given
 import roi
 from roi.compare import bridge
 from roi.inputs import inputs
-from roi.proposals import shipped
+from roi.reading import shipped
 from roi.results import Result
 from tests.strategies import proposals
 

@@ -14,7 +14,8 @@ from roi.drivers import drivers
 from roi.inputs import inputs, model
 from roi.javascript import module
 from roi.lines import Constant, Line, Model, ModelError, Variable, total
-from roi.proposals import Proposal, shipped
+from roi.proposals import Proposal
+from roi.reading import shipped
 from roi.results import Result
 from roi.simulate import on_a_page
 from roi.units import ONE

@@ -10,7 +10,9 @@ from hypothesis import strategies as st
 import roi
 from roi import InputError
 from roi.inputs import inputs
-from roi.proposals import PROPOSALS, load, parse, plausible, provenance_flags, shipped
+from roi.proposals import provenance_flags
+from roi.reading import PROPOSALS, load, parse, shipped
+from roi.values import plausible
 from tests.strategies import numbers
 
 GOOD = """\
@@ -778,8 +780,10 @@ def test_the_fingerprint_knows_the_regions():
 
 
 def test_the_fingerprint_is_the_same_where_a_default_is_written_out():
-    written = GOOD.replace("inputs:\n", "inputs:\n  horizon: 18\n").replace("{gpu_price: 11.53}", "{}", 1)
-    assert parse(written, "mine.yaml", "mine").fingerprint == parse(GOOD, "mine.yaml", "mine").fingerprint
+    good = parse(GOOD, "mine.yaml", "mine").fingerprint
+    assert parse(GOOD.replace("inputs:\n", "inputs:\n  horizon: 18\n"), "mine.yaml", "mine").fingerprint == good
+    # The default has a plausible range and the bare number has none: the same numbers, other odds.
+    assert parse(GOOD.replace("{gpu_price: 11.53}", "{}", 1), "mine.yaml", "mine").fingerprint != good
 
 
 def test_the_fingerprint_is_of_the_numbers_alone():

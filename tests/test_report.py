@@ -21,7 +21,7 @@ import roi
 from roi import report
 from roi.inputs import inputs
 from roi.problems import InputError
-from roi.proposals import PROPOSALS, load
+from roi.reading import PROPOSALS, load
 from tests.browser import PHONE, chromium, visit
 
 FILES = ("report.html", "report.ipynb", "results.json", "workbook.xlsx")

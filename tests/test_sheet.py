@@ -15,7 +15,8 @@ from openpyxl.utils import get_column_letter
 import roi
 from roi import InputError, sheet
 from roi.inputs import inputs, model
-from roi.proposals import Proposal, shipped
+from roi.proposals import Proposal
+from roi.reading import shipped
 from roi.results import Result
 from roi.sheet import FIRST, NO_MONTH, VALUE, workbook
 from tests.spreadsheet import changed, recalculated

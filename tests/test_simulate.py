@@ -8,7 +8,7 @@ import pytest
 import roi
 from roi import InputError, words
 from roi.inputs import inputs
-from roi.proposals import parse
+from roi.reading import parse
 from roi.simulate import BLOCK, on_a_page, points, simulate, uncertain
 from tests.test_proposals import GOOD
 

@@ -8,7 +8,7 @@ from pptx.util import Inches
 
 import roi
 from roi import words
-from roi.proposals import shipped
+from roi.reading import shipped
 from roi.results import Result
 from roi.slides import presentation
 from tests.test_sheet import HOSTILE, hostile_proposal

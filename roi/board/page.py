@@ -19,10 +19,12 @@ from roi.breakeven import grid
 from roi.drivers import drivers, without_range
 from roi.inputs import Input, inputs, model
 from roi.javascript import module
-from roi.proposals import Proposal, Value, load, plausible, provenance_flags
+from roi.proposals import Proposal, provenance_flags
+from roi.reading import load
 from roi.results import Result, evaluate
 from roi.simulate import DRAWS_ON_A_PAGE, on_a_page
 from roi.typeset import mathml
+from roi.values import Value, plausible
 
 HERE = Path(__file__).parent
 ALTERNATIVE = "raise-utilisation"

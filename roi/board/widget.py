@@ -14,7 +14,8 @@ import traitlets
 from roi.board.page import known_alternative, payload, script, style, vega
 from roi.inputs import inputs
 from roi.problems import InputError
-from roi.proposals import Proposal, load, shipped
+from roi.proposals import Proposal
+from roi.reading import load, shipped
 from roi.results import Result
 
 
