@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from roi.distributions import Distribution, distribution
 from roi.inputs import Input, inputs
@@ -124,9 +125,8 @@ def matrix(correlations: Iterable[Correlation], paths: Sequence[str]) -> Array:
 
 
 def correlation_problems(correlations: Sequence[Correlation], paths: Sequence[str]) -> list[tuple[int, str]]:
-    """(index, message) of each correlation of facts that are not there, given twice, or at odds with those before it."""
+    """(index, message) of each correlation that cannot be: of facts that are not there, given twice, or against all others."""
     problems: list[tuple[int, str]] = []
-    accepted: list[Correlation] = []
     for index, each in enumerate(correlations):
         first, second = each.between
         missing = [path for path in each.between if path not in paths]
@@ -135,34 +135,41 @@ def correlation_problems(correlations: Sequence[Correlation], paths: Sequence[st
             problems.append((index, f"'{missing[0]}' is not an uncertain fact of this proposal{hint}"))
         elif first == second:
             problems.append((index, f"'{first}' is correlated with itself; name two facts"))
-        elif any(set(each.between) == set(other.between) for other in accepted):
+        elif any(set(each.between) == set(other.between) for other in correlations[:index]):
             problems.append((index, f"{first} and {second} are given twice; keep one of the two"))
-        elif not -1 < each.coefficient < 1:
-            problems.append(
-                (index, f"{first} and {second}: the correlation is {each.coefficient:g}; it lies above -1 and below 1")
-            )
-        elif not _positive_definite(matrix([*accepted, each], paths)):
-            low, high = _allowed(accepted, each, paths)
-            problems.append(
-                (
-                    index,
-                    f"{first} and {second}: with the correlations before it, {each.coefficient:g} cannot be (the matrix is not "
-                    f"positive definite); write a value above {low:.3g} and below {high:.3g}",
-                )
-            )
-        else:
-            accepted.append(each)
-    return problems
+    if problems or not correlations:
+        return problems
+    together = sorted({path for each in correlations for path in each.between})
+    if _positive_definite(matrix(correlations, together)[np.newaxis])[0]:
+        return []
+    return [_at_fault(correlations, together)]
 
 
-def _positive_definite(correlations: Array) -> bool:
-    return bool(np.linalg.eigvalsh(correlations)[0] > 1e-9)
+def _positive_definite(matrices: Array) -> npt.NDArray[np.bool_]:
+    """Whether each is positive definite, with room for the rounding of its decomposition."""
+    found: npt.NDArray[np.bool_] = np.linalg.eigvalsh(matrices)[:, 0] > 1e-9
+    return found
 
 
-def _allowed(accepted: list[Correlation], each: Correlation, paths: Sequence[str]) -> tuple[float, float]:
-    """The ends of the interval of coefficients that leave the matrix positive definite."""
-    # The determinant is a parabola in this one coefficient, positive between its two roots.
-    tried = np.array([-1.0, 0.0, 1.0])
-    heights = [np.linalg.det(matrix([*accepted, replace(each, coefficient=float(value))], paths)) for value in tried]
-    low, high = sorted(np.roots(np.polyfit(tried, heights, 2)).real)
-    return max(-1.0, float(low)), min(1.0, float(high))
+def _at_fault(correlations: Sequence[Correlation], paths: Sequence[str]) -> tuple[int, str]:
+    """The correlation that needs the smallest change for all to be possible at once, with what it can be; else the strongest."""
+    tried = np.linspace(-0.999, 0.999, 1999)
+    mends = []
+    for index, each in enumerate(correlations):
+        first, second = (paths.index(path) for path in each.between)
+        matrices = np.repeat(matrix(correlations, paths)[np.newaxis], len(tried), axis=0)
+        matrices[:, first, second] = matrices[:, second, first] = tried
+        allowed = tried[_positive_definite(matrices)]
+        if allowed.size:
+            mends.append((float(abs(allowed - each.coefficient).min()), index, allowed[0], allowed[-1]))
+    cannot = "cannot be together with the other correlations (their matrix is not positive definite)"
+    if not mends:
+        index = max(range(len(correlations)), key=lambda at: abs(correlations[at].coefficient))
+        each = correlations[index]
+        return (
+            index,
+            f"{' and '.join(each.between)}: {each.coefficient:g} {cannot}, nor could any one value; make all of them weaker",
+        )
+    _, index, low, high = min(mends)
+    each = correlations[index]
+    return index, f"{' and '.join(each.between)}: {each.coefficient:g} {cannot}; write {low:.3g} to {high:.3g}"

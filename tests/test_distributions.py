@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from roi.distributions import SHAPES, Lognormal, Normal, Pert, Triangular, Uniform, distribution
 
+RANGED = [shape for shape in SHAPES if shape not in ("discrete", "empirical")]
 EVEN = (np.arange(200_000) + 0.5) / 200_000
 
 
@@ -44,7 +45,7 @@ def test_uniform_and_normal_by_hand():
     assert Normal.covering(0, 2 * 1.959963985, 0.95).deviation == pytest.approx(1)
 
 
-@given(st.sampled_from(SHAPES), st.floats(0.01, 1e6), st.floats(0, 10), st.floats(0, 10), st.floats(0.1, 0.98), st.floats(-3, 3))
+@given(st.sampled_from(RANGED), st.floats(0.01, 1e6), st.floats(0, 10), st.floats(0, 10), st.floats(0.1, 0.98), st.floats(-3, 3))
 def test_low_and_high_hold_the_share_that_was_said(shape, scale, left, right, covers, start):
     base = scale * (11 + start)
     low, high = base - scale * left, base + scale * right
@@ -58,7 +59,7 @@ def test_low_and_high_hold_the_share_that_was_said(shape, scale, left, right, co
     assert found == pytest.approx([low, high], abs=2e-4 * (high - low))
 
 
-@given(st.sampled_from(SHAPES), st.floats(1, 100), st.floats(0, 50), st.floats(0.1, 50))
+@given(st.sampled_from(RANGED), st.floats(1, 100), st.floats(0, 50), st.floats(0.1, 50))
 def test_quantiles_never_fall(shape, low, left, right):
     found = distribution(shape, low, low + left, low + left + right, 0.8).quantile(np.linspace(0.001, 0.999, 200))
     assert (np.diff(found) >= -1e-9 * np.abs(found[1:])).all()
