@@ -10,7 +10,7 @@ from roi import InputError, words
 from roi.inputs import inputs
 from roi.reading import parse
 from roi.simulate import BLOCK, on_a_page, points, simulate, uncertain
-from tests.test_proposals import GOOD
+from tests.test_reading import GOOD
 
 
 def only(name, low, base, high, shape="triangular"):
