@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 import sys
+import textwrap
 from dataclasses import asdict, replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,6 +15,9 @@ from roi import InputError, Proposal, Result, __version__, load, report
 from roi.inputs import inputs, model
 from roi.lines import did_you_mean
 from roi.problems import Problem
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 app = typer.Typer(
     help="Decide whether a multi-region Kubeflow GPU-training deployment pays back.",
@@ -50,8 +54,13 @@ def main() -> None:
 
 
 def say(text: str, error: bool = False) -> None:
-    """Print text as it is, but for characters that would steer the terminal, which show as their escapes."""
-    typer.echo("".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text), err=error)
+    """Print text as it is, but for characters that would steer the terminal."""
+    typer.echo(printable(text), err=error)
+
+
+def printable(text: str) -> str:
+    """Text in which the characters that would steer a terminal show as their escapes."""
+    return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
 
 
 def complain(text: str) -> None:
@@ -156,6 +165,10 @@ def breakeven_(
     names: Annotated[
         list[str] | None, typer.Option("--input", metavar="NAME", help="An input; repeatable. The main ones by default.")
     ] = None,
+    both: Annotated[
+        tuple[str, str] | None,
+        typer.Option("--pair", metavar="FIRST SECOND", help="Instead, the SECOND input that it takes for values of the FIRST."),
+    ] = None,
     target: Annotated[float, typer.Option(help="The net gain to be met, in USD.")] = 0.0,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object: every crossing of each input.")] = False,
 ) -> None:
@@ -165,11 +178,23 @@ def breakeven_(
 
     result = Result(_changed(proposal, settings))
     known = [row.name for row in inputs().values() if row.axis == "scalar"]
-    unknown = [name for name in names or [] if name not in known]
-    if unknown:
-        raise InputError([Problem(f"'{name}' is not an input{did_you_mean(name, known)}", "--input") for name in unknown])
+    problems = [
+        Problem(f"'{name}' is not an input{did_you_mean(name, known)}", option)
+        for option, given in (("--input", names or ()), ("--pair", both or ()))
+        for name in given
+        if name not in known
+    ]
+    if both and names:
+        problems.append(Problem("asks for a curve, and --input for single values; give one of the two", "--pair"))
+    if both and both[0] == both[1]:
+        problems.append(Problem(f"{both[0]} is given twice; name two inputs", "--pair"))
     if not math.isfinite(target):
-        raise InputError([Problem(f"{target} is not an amount; write a number of dollars", "--target")])
+        problems.append(Problem(f"{target} is not an amount; write a number of dollars", "--target"))
+    if problems:
+        raise InputError(problems)
+    if both:
+        _print_pair(result, *both, target, json)
+        return
     found = {name: crossings(result, name, target) for name in names or words.main_inputs()}
     if json:
         say(report.as_json({"proposal": result.proposal.key, "target": target, "breakeven": found}))
@@ -178,6 +203,82 @@ def breakeven_(
         row = inputs()[name]
         met = " and ".join(row.show(value) for value in values) or "no value in its range does it"
         say(f"{row.label}: {met} (now {row.show(result[name])})")
+
+
+def _print_pair(result: Result, first: str, second: str, target: float, json: bool) -> None:
+    """The break-even curve of two inputs: all of it as JSON, some of its points for people."""
+    from roi import amounts
+    from roi.breakeven import pair
+
+    found = pair(result, first, second, target)
+    if json:
+        curve = [{first: value, second: values} for value, values in found]
+        say(report.as_json({"proposal": result.proposal.key, "target": target, "pair": [first, second], "curve": curve}))
+        return
+    one, other = inputs()[first], inputs()[second]
+    say(f"{other.label} at which the net gain is {amounts.money(target)}, for values of '{one.label}':")
+    shown = {one.show(value): values for value, values in found[:: max(1, len(found) // 8)]}
+    width = max(map(len, shown))
+    for value, values in shown.items():
+        say(f"  {value:>{width}}  {' and '.join(map(other.show, values)) or 'none'}")
+    say(f"Now {one.show(result[first])} and {other.show(result[second])}.")
+
+
+@app.command("information")
+def information_(
+    proposal: OneProposal,
+    settings: Settings = None,
+    draws: Annotated[int, typer.Option(help="How many draws of the uncertain inputs.")] = 8192,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object: what every fact is worth, in USD.")] = False,
+) -> None:
+    """What to measure first: what knowing a fact before the decision is worth at most.
+
+    The decision is to fund or to do nothing, and what it gains is the net gain, which is not discounted.
+    """
+    from roi import amounts, words
+    from roi.information import value_of_measuring
+
+    found = value_of_measuring(_changed(proposal, settings), draws, seed)
+    if json:
+        say(report.as_json(asdict(found)))
+        return
+    say(words.measure_sentence(found))
+    for each in found.worthwhile:
+        say(f"  {amounts.money(each.evppi):>8}  {each.label}")
+    say(f"Worth at most, in net gain, not discounted, of funding or doing nothing; {found.draws:,} draws, seed {found.seed}.")
+
+
+@app.command("sensitivity")
+def sensitivity_(
+    proposal: OneProposal,
+    settings: Settings = None,
+    method: Annotated[
+        str | None, typer.Option(help="sobol, or where facts are correlated pawn or delta. By default what suits the proposal.")
+    ] = None,
+    draws: Annotated[
+        int | None, typer.Option(help="How many draws of each fact, a power of 2 for sobol. By default what the method needs.")
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object: every measure of every fact.")] = False,
+) -> None:
+    """Which facts the spread of the net gain comes from: the share of its variance that goes with each, alone and in all."""
+    from roi import words
+    from roi.sensitivity import sensitivity
+
+    changed = _changed(proposal, settings)
+    found = sensitivity(changed, method, draws, seed)
+    if json:
+        say(report.as_json(asdict(found)))
+        return
+    rows = words.influence_rows(found)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for label, *measures in rows:
+        cells = [f"{each:>{width}}" for each, width in zip(measures, widths[1:], strict=True)]
+        say("  ".join([f"{label:<{widths[0]}}", *cells]))
+    for sentence in words.sensitivity_sentences(changed, found):
+        say(sentence)
+    say(f"{found.draws:,} draws of each fact, seed {found.seed}.")
 
 
 @app.command("compare")
@@ -199,6 +300,85 @@ def compare_(
     for step in steps:
         say(f"  {amounts.exact_money(step.amount):>18}  {step.label}: {step.before} to {step.after}")
     say(f"{after.name}: {amounts.exact_money(ends[1])}")
+
+
+@app.command("alternatives")
+def alternatives_(
+    proposal: OneProposal,
+    others: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="OTHER", help="Other proposals, each in this one's world. raise-utilisation by default."),
+    ] = None,
+    settings: Settings = None,
+    later: Annotated[int, typer.Option(help="By how many months a later start is later.")] = 6,
+    draws: Annotated[int, typer.Option(help="How many draws of the uncertain inputs.")] = 8192,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object; what is not defined is null.")] = False,
+) -> None:
+    """Do nothing, start now, start later, measure first, or do something else: present values and odds side by side."""
+    from rich import box
+    from rich.table import Table
+
+    from roi.alternatives import COLUMNS, alternatives, cost_of_waiting, rows, sentences, switching_input
+
+    changed = _changed(proposal, settings)
+    found = alternatives(changed, [load(each) for each in others] if others else None, draws, seed, later)
+    if json:
+        contents = {"proposal": changed.key, "draws": draws, "seed": seed, "cost_of_waiting": cost_of_waiting(changed)}
+        contents |= {"switching_input": switching_input(), "alternatives": [asdict(each) for each in found]}
+        say(report.as_json(contents))
+        return
+    table = Table(box=box.SIMPLE_HEAD, header_style="")
+    *columns, note = COLUMNS
+    for name in columns:
+        table.add_column(textwrap.fill(COLUMNS[name], 11), justify="left" if name == "name" else "right", overflow="fold")
+    for row in rows(found):
+        table.add_row(*(printable(row[name]) for name in columns))
+    _show(table)
+    for row in rows(found):
+        say(f"{row['name']}: {row[note]}.")
+    for sentence in sentences(changed, found, draws):
+        say(sentence)
+
+
+@app.command("portfolio")
+def portfolio_(
+    proposals: Proposals,
+    budget: Annotated[str, typer.Option(metavar="USD", help="The most that may be out of pocket, such as 3000000, 3M or $3M.")],
+    exclusive: Annotated[
+        list[str] | None, typer.Option(metavar="A,B", help="Take at most one of these, named as given; repeatable.")
+    ] = None,
+    independent: Annotated[
+        list[str] | None,
+        typer.Option(metavar="A,B", help="Add the gains of these up, although they change the same fleet; repeatable."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="The same seed gives the same odds.")] = 1,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Which of several proposals to fund: the set with the highest net present value within a budget.
+
+    A proposal takes its peak cash out from the budget, the most money that is out of pocket at any time. Two proposals that
+    change the same fleet are refused until they are declared exclusive or independent.
+    """
+    from roi.portfolio import HEADINGS, contents, drawn, fund, read, read_budget, rows, sentences
+
+    try:
+        limit = read_budget(budget)
+    except ValueError as error:
+        raise InputError([Problem(str(error), "--budget")]) from error
+    apart, added = ([each.split(",") for each in given or []] for given in (exclusive, independent))
+    found = fund(read(proposals), limit, apart, added, seed)
+    if json:
+        say(report.as_json(contents(found)))
+        return
+    answer, *more = sentences(found)
+    table = [HEADINGS, *rows(found)]
+    widths = [max(len(row[column]) for row in table) for column in range(3)]
+    say(answer)
+    for name, cost, value, why in table:
+        say(f"  {name:<{widths[0]}}  {cost:>{widths[1]}}  {value:>{widths[2]}}  {why}".rstrip())
+    for sentence in (*more, drawn(found)):
+        say(sentence)
 
 
 def _changed(proposal: str, settings: list[str] | None) -> Proposal:
@@ -298,10 +478,16 @@ def _changes(settings: list[str]) -> dict[str, float | str]:
     return changes
 
 
+def _show(table: Table) -> None:
+    """Print a table, as wide as it needs to be where nobody looks at it."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else 1000, markup=False, emoji=False, highlight=False).print(table)
+
+
 def _print(result: Result) -> None:
     """The verdict, all lines that are one number each, and what is odd."""
     from rich import box
-    from rich.console import Console
     from rich.table import Table
 
     from roi import words
@@ -314,8 +500,7 @@ def _print(result: Result) -> None:
     table.add_column("Name", no_wrap=True, style="dim")
     for name in result.scalars:
         table.add_row(model().lines[name].label, words.show_line(result, name), name)
-    # Where nobody looks at it, a table is as wide as it needs to be.
-    Console(width=None if sys.stdout.isatty() else 1000, markup=False, emoji=False, highlight=False).print(table)
+    _show(table)
     for name, is_zero in result.checks.items():
         if not is_zero:
             say(f"Does not add up: {model().lines[name].label}")

@@ -1,7 +1,8 @@
-"""Break-even: the value of an input at which the net gain is zero, all else as it is."""
+"""Break-even: the values of one or two inputs at which a line of the answer, such as the net gain, meets a target."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 
 import numpy as np
@@ -9,9 +10,13 @@ import numpy as np
 from roi.inputs import Input, inputs, model
 from roi.lines import Array
 from roi.results import Result, arrays
+from roi.values import plausible
 
 BISECTIONS = 60
 """Halvings of a bracket; each bracket is then as narrow as a double can tell apart."""
+
+ALONG_A_CURVE = 33
+"""Values of the first of two inputs at which a break-even curve is computed."""
 
 
 @cache
@@ -33,34 +38,77 @@ def grid(name: str) -> tuple[float, ...]:
 
 def net_gains(result: Result, row: Input, values: Array) -> Array:
     """Net gain at each value of one input, all others as in the result; shape `(len(values),)`."""
-    given = arrays(result.proposal) | {row.name: np.asarray(values, dtype=float)[:, np.newaxis]}
-    if row.name == "horizon":
-        given["month"] = np.arange(max(values) + 1)[np.newaxis]
-    return model().evaluate(given)["net_gain"][:, 0]
+    return along(result, {row.name: values}, "net_gain")
 
 
-def crossings(result: Result, name: str, target: float = 0.0) -> list[float]:
-    """Every value of a scalar input, within its range, at which the net gain crosses a target in USD; ascending.
+def along(result: Result, changes: Mapping[str, Array], line: str) -> Array:
+    """A scalar line at each setting of some scalar inputs, all others as in the result.
+
+    Args:
+        changes: the values of each input, all shaped `(settings,)`.
+        line: its name.
+
+    Returns:
+        Its values in its own unit, shaped `(settings,)`.
+    """
+    given = arrays(result.proposal) | {name: np.asarray(values, dtype=float)[:, np.newaxis] for name, values in changes.items()}
+    if "horizon" in changes:
+        given["month"] = np.arange(max(changes["horizon"]) + 1)[np.newaxis]
+    settings = len(next(iter(changes.values())))
+    return np.broadcast_to(model().evaluate(given, [line])[line], (settings, 1))[:, 0]
+
+
+def crossings(result: Result, name: str, target: float = 0.0, line: str = "net_gain") -> list[float]:
+    """Every value of a scalar input, within its range, at which a line crosses a target in the line's unit; ascending.
 
     A whole input crosses at the first whole value on the far side.
     """
-    row = inputs()[name]
-    points = np.array(grid(name))
-    gains = net_gains(result, row, points) >= target
-    at = np.flatnonzero(gains[1:] != gains[:-1])
-    if row.whole:
-        return [float(points[index + 1]) for index in at]
-    low, high, left = points[at], points[at + 1], gains[at]
-    if len(at):
-        for _ in range(BISECTIONS):
-            middle = (low + high) / 2
-            same = (net_gains(result, row, middle) >= target) == left
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
-    return [float(value) for value in (low + high) / 2]
+    return _crossings(result, name, {}, target, line)[0]
 
 
-def nearest(result: Result, name: str) -> float | None:
-    """The crossing nearest to the input's present value, or None where no value in range changes the sign."""
-    found = crossings(result, name)
+def nearest(result: Result, name: str, line: str = "net_gain") -> float | None:
+    """The crossing of zero nearest to the input's present value, or None where no value in range changes the sign."""
+    found = crossings(result, name, line=line)
     now = result[name]
     return min(found, key=lambda value: abs(value - now)) if found else None
+
+
+def span(result: Result, name: str) -> tuple[float, float]:
+    """The plausible range of a scalar input, or the ends of its slider where it has none."""
+    row = inputs()[name]
+    low, high = plausible(row, result.proposal.inputs.get(name)) or row.slider[:2]
+    return (low, high) if low < high else row.slider[:2]
+
+
+def pair(result: Result, first: str, second: str, target: float = 0.0) -> list[tuple[float, list[float]]]:
+    """The break-even curve of two scalar inputs, all others as in the result.
+
+    Returns:
+        Values of the first input, evenly over its plausible range or over its slider where it has none, each with every value of
+        the second, within its range, at which the net gain crosses a target in USD; none where no value does it.
+    """
+    values = np.linspace(*span(result, first), ALONG_A_CURVE)
+    if inputs()[first].whole:
+        values = np.unique(np.round(values))
+    return list(zip(values.tolist(), _crossings(result, second, {first: values}, target, "net_gain"), strict=True))
+
+
+def _crossings(result: Result, name: str, others: Mapping[str, Array], target: float, line: str) -> list[list[float]]:
+    """The crossings of an input at each setting of some other inputs, all settings at once; one setting where there are none."""
+    row = inputs()[name]
+    points = np.array(grid(name))
+    settings = max((len(values) for values in others.values()), default=1)
+    tried = {name: np.tile(points, settings)} | {other: np.repeat(values, len(points)) for other, values in others.items()}
+    meets = (along(result, tried, line) >= target).reshape(settings, len(points))
+    at, index = np.nonzero(meets[:, 1:] != meets[:, :-1])
+    if row.whole:
+        found = points[index + 1]
+    else:
+        low, high, left = points[index], points[index + 1], meets[at, index]
+        around = {other: values[at] for other, values in others.items()}
+        for _ in range(BISECTIONS if len(at) else 0):
+            middle = (low + high) / 2
+            same = (along(result, around | {name: middle}, line) >= target) == left
+            low, high = np.where(same, middle, low), np.where(same, high, middle)
+        found = (low + high) / 2
+    return [found[at == setting].tolist() for setting in range(settings)]

@@ -306,28 +306,38 @@ class Model:
         """The unit of a line or an input, by name."""
         return self._units[name]
 
-    def evaluate(self, values: Mapping[str, Array]) -> dict[str, Array]:
+    def behind(self, names: Iterable[str]) -> list[str]:
+        """The lines that these lines are computed from, themselves included, in the order of computing."""
+        found = set(names)
+        for name in reversed(self.order):
+            if name in found:
+                found.update(self.lines[name].arguments)
+        return [name for name in self.order if name in found]
+
+    def evaluate(self, values: Mapping[str, Array], names: Iterable[str] | None = None) -> dict[str, Array]:
         """Every line's value.
 
         Args:
             values: every input's value, shaped `(draws, 1)`, `(draws, sites)` or `(draws, months)`; a first axis of 1
                 serves all draws.
+            names: the lines that are asked for, where not all are; only what they need is computed.
 
         Returns:
-            Values by line, in the order of the lines, shaped as the inputs are.
+            Values by line, in the order of the lines, shaped as the inputs are; of those computed, where `names` are given.
 
         Raises:
             ModelError: a line is not a finite number although its formula allows neither `never` nor `not_defined`.
         """
         known: dict[str, Array] = dict(values)
+        order = self.order if names is None else self.behind(names)
         # Both branches of a where are computed and one is thrown away, so a division by zero in the other is no error.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            for name in self.order:
+            for name in order:
                 each = self.lines[name]
                 known[name] = each.function(*(known[argument] for argument in each.arguments))
                 if name not in self._may_be_endless and not np.isfinite(known[name]).all():
                     raise ModelError(f"line {name} = {self.formulas[name]} is not a finite number for these inputs")
-        return {name: known[name] for name in self.lines}
+        return {name: known[name] for name in self.lines if name in known}
 
     @cached_property
     def _may_be_endless(self) -> set[str]:

@@ -151,16 +151,22 @@ def bill_saving(bill_change):
 # --- month by month ---------------------------------------------------------------------------------------------------------
 
 
+@line("month", "Months since the start")
+def months_since_start(month, wait):
+    """Below zero while the start is waited for. The horizon is counted from today, and so does not wait."""
+    return month - wait
+
+
 @line("1", "In operation")
-def operating(month, horizon):
-    """1 from month 1 to the horizon, 0 in month 0, when money is only laid out."""
-    return where(month < one_month, 0, where(month <= horizon, 1, 0))
+def operating(months_since_start, month, horizon):
+    """1 from the month after the start to the horizon, 0 in the month of the start, when money is only laid out."""
+    return where(months_since_start < one_month, 0, where(month <= horizon, 1, 0))
 
 
 @line("1", "Adoption")
-def adoption(month, delay, ramp):
+def adoption(months_since_start, delay, ramp):
     """Nothing until the delay is over, then a straight climb to the full benefit over the ramp."""
-    return where(month <= delay, 0, minimum((month - delay) / maximum(ramp, one_month), 1))
+    return where(months_since_start <= delay, 0, minimum((months_since_start - delay) / maximum(ramp, one_month), 1))
 
 
 @line("USD", "Release gain")
@@ -174,6 +180,12 @@ def saving_benefit(bill_saving, saving_realised, adoption, operating):
     return bill_saving * saving_realised * adoption * operating * one_month
 
 
+@line("USD", "Freed capacity")
+def capacity_freed(bill_saving, saving_realised, adoption, operating):
+    """GPU-hours that are freed and not given back, at their price: they can be used, but they are no cash and no part of the gain."""
+    return bill_saving * (1 - saving_realised) * adoption * operating * one_month
+
+
 @line("USD", "Added running cost")
 def running_cost(bill_increase, operating):
     """Costs do not wait for adoption."""
@@ -181,8 +193,10 @@ def running_cost(bill_increase, operating):
 
 
 @line("USD", "Upfront cost")
-def upfront(month, upfront_cost):
-    return where(month < one_month, upfront_cost, 0)
+def upfront(months_since_start, month, horizon, upfront_cost):
+    """In the month of the start; not at all where that is beyond the horizon."""
+    by_the_start = where(months_since_start < 0, 0, where(months_since_start < one_month, upfront_cost, 0))
+    return where(month <= horizon, by_the_start, 0)
 
 
 @line("USD", "Benefit")
@@ -239,9 +253,19 @@ def saving_benefit_total(saving_benefit):
     return total(saving_benefit)
 
 
+@line("USD", "Freed capacity over the horizon, not in the net gain")
+def capacity_freed_total(capacity_freed):
+    return total(capacity_freed)
+
+
 @line("USD", "Added running cost over the horizon")
 def running_cost_total(running_cost):
     return total(running_cost)
+
+
+@line("USD", "Upfront cost over the horizon")
+def upfront_total(upfront):
+    return total(upfront)
 
 
 @line("USD", "Net gain")
@@ -344,8 +368,8 @@ def check_cumulative(closing_cash_total, net_gain):
 
 
 @line("USD", "Parts of the net gain less net gain", check=True)
-def check_parts(release_benefit_total, saving_benefit_total, running_cost_total, upfront_cost, net_gain):
-    return release_benefit_total + saving_benefit_total - running_cost_total - upfront_cost - net_gain
+def check_parts(release_benefit_total, saving_benefit_total, running_cost_total, upfront_total, net_gain):
+    return release_benefit_total + saving_benefit_total - running_cost_total - upfront_total - net_gain
 
 
 @line("USD", "Present values less net present value", check=True)

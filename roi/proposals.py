@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from roi.inputs import PRICE_AGE_DAYS, inputs
+from roi.inputs import PRICE_AGE_DAYS, SourceDate, _Record, inputs
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
 from roi.uncertain import Correlation, stated_facts
@@ -21,6 +21,23 @@ from roi.values import MovedValue, Value
 FLEETS = ("baseline", "proposed")
 MOST_REGIONS = 12
 """Columns of regions that a page shows side by side."""
+
+
+class Pilot(_Record):
+    """A measurement before the decision: what it costs, how long it takes, and which uncertain facts are known after it.
+
+    Attributes:
+        months: from today until the proposal can start.
+        cost: USD, paid today.
+        measures: paths of the facts, as in `roi.uncertain`.
+    """
+
+    months: int
+    cost: float
+    measures: tuple[str, ...]
+    source: str = ""
+    date: SourceDate | None = None
+    owner: str = ""
 
 
 @dataclass(frozen=True)
@@ -32,6 +49,7 @@ class Proposal:
         inputs: what the file says of scalar inputs, by name.
         sites: what the file says of site inputs: fleet -> region -> name.
         correlations: which uncertain facts move together.
+        pilot: what could be measured before the decision; None where the file declares nothing.
     """
 
     key: str
@@ -41,6 +59,11 @@ class Proposal:
     inputs: Mapping[str, Value]
     sites: Mapping[str, Mapping[str, Mapping[str, Value]]]
     correlations: tuple[Correlation, ...] = ()
+    pilot: Pilot | None = None
+
+    def __hash__(self) -> int:
+        """Equal proposals are equal in all that they say, so that what is computed from one is kept; most differ in their key."""
+        return hash(self.key)
 
     def number(self, name: str) -> float:
         """The value of a scalar input, the default where the file does not give one."""
@@ -70,7 +93,15 @@ class Proposal:
         ]
         numbers["uncertain"] = [[each.path, each.stated, each.columns, each.moves] for each in stated_facts(self)]
         numbers["correlations"] = [[*each.between, each.coefficient] for each in self.correlations]
+        numbers["pilot"] = self.pilot and [self.pilot.months, self.pilot.cost, self.pilot.measures]
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()
+
+    def in_the_world_of(self, other: Proposal) -> Proposal:
+        """This proposal as an alternative to another: what its own file does not set is as in the other, spread included."""
+        shared = replace(self, inputs={**other.inputs, **self.inputs})
+        facts = {each.path for each in stated_facts(shared)}
+        # What the other is sure of can no longer move together with anything.
+        return replace(shared, correlations=tuple(each for each in self.correlations if facts.issuperset(each.between)))
 
     def with_values(self, changes: Mapping[str, Any]) -> Proposal:
         """The proposal with other numbers: `latency_saved`, or `proposed.europe-west4.gpu_price` for one region.

@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import datetime
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,7 @@ from ruamel.yaml.timestamp import TimeStamp
 from roi.inputs import ROOT, Input, describe, inputs
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
-from roi.proposals import FLEETS, Proposal, share_problems
+from roi.proposals import FLEETS, Pilot, Proposal, share_problems
 from roi.uncertain import Correlation, correlation_problems, stated_facts
 from roi.values import Value, distribution_of
 
@@ -177,7 +178,7 @@ class _Reader:
             self.refuse("is not a proposal; write lines such as `name: ...`, `inputs:`, `baseline:` and `proposed:`", 1)
             return None
         self.tags(document)
-        self.keys(document, ("name", "owner", "decision", "inputs", *FLEETS, "correlations"), "in a proposal")
+        self.keys(document, ("name", "owner", "decision", "inputs", *FLEETS, "correlations", "pilot"), "in a proposal")
         words = {field: self.words(document, field) for field in ("name", "owner", "decision")}
         scalars = self.values(document, "inputs", "scalar", "inputs")
         sites, unsure = {}, set()
@@ -188,7 +189,7 @@ class _Reader:
                 unsure.add(fleet)  # a share may be among what is refused
         proposal = Proposal(key, words["name"], words["owner"], words["decision"], scalars, sites)
         if not self.problems:
-            proposal = replace(proposal, correlations=self.correlations(document, proposal))
+            proposal = replace(proposal, correlations=self.correlations(document, proposal), pilot=self.pilot(document, proposal))
         for fleet, message in share_problems(proposal):
             if fleet not in unsure:
                 self.refuse(message, _line(document, fleet))
@@ -439,6 +440,62 @@ class _Reader:
         for index, message in correlation_problems(found, [each.path for each in stated_facts(proposal)]):
             self.refuse(f"correlations: {message}", lines[index])
         return tuple(found)
+
+    def pilot(self, document: CommentedMap, proposal: Proposal) -> Pilot | None:
+        """The measurement that could be made before the decision."""
+        raw = document.get("pilot")
+        if raw is None:
+            return None
+        example = "pilot: {months: 1, cost: 60_000, measures: [latency_saved], source: ...}"
+        if not isinstance(raw, CommentedMap):
+            self.refuse(f"pilot is {_plain(raw)!r}; write {example}", _line(document, "pilot"))
+            return None
+        problems = len(self.problems)
+        self.keys(raw, tuple(Pilot.model_fields), "in a pilot")
+        fields = {str(field): _plain(content) for field, content in raw.items()}
+        lines = {field: _line(raw, field) for field in raw}
+        for field in ("months", "cost", "measures"):
+            if field not in fields:
+                self.refuse(f"pilot has no {field}; write {example}", _line(document, "pilot"))
+            elif field == "measures":
+                fields[field] = self.measured(raw[field], proposal, lines[field])
+            else:
+                try:
+                    fields[field] = _pilot_rows()[field].check(fields[field])
+                except ValueError as error:
+                    self.refuse(f"pilot: {error}", lines[field])
+        if len(self.problems) > problems:
+            return None
+        try:
+            return Pilot.model_validate(fields | {"months": int(fields["months"])})
+        except ValidationError as error:
+            for each in error.errors():
+                self.refuse(f"pilot: {describe(each)}", lines.get(each["loc"][0]))
+            return None
+
+    def measured(self, raw: Any, proposal: Proposal, line: int | None) -> tuple[str, ...]:
+        """The facts that a pilot measures."""
+        if not isinstance(raw, CommentedSeq) or not raw:
+            self.refuse(f"pilot: measures is {_plain(raw)!r}; write a list of uncertain facts such as [latency_saved]", line)
+            return ()
+        known = [each.path for each in stated_facts(proposal)]
+        found = [_plain(each) for each in raw]
+        for index, path in enumerate(found):
+            line = raw.lc.item(index)[0] + 1
+            if path not in known:
+                hint = did_you_mean(str(path), known) or f"; uncertain are {', '.join(known)}"
+                self.refuse(f"pilot: measures: {path!r} is not an uncertain fact of this proposal{hint}", line)
+            elif path in found[:index]:
+                self.refuse(f"pilot: measures: {path!r} is given twice; keep one of the two", line)
+        return tuple(found)
+
+
+@cache
+def _pilot_rows() -> dict[str, Input]:
+    """What the numbers of a pilot are checked as: it is waited for, and paid for, as a start is."""
+    wait, cost = inputs()["wait"], inputs()["upfront_cost"]
+    months = {"name": "months", "range": (1.0, wait.range[1]), "default": 1.0}
+    return {"months": wait.model_copy(update=months), "cost": cost.model_copy(update={"name": "cost"})}
 
 
 def _share(value: Any) -> float:

@@ -27,7 +27,7 @@ from roi import amounts, words
 from roi.inputs import ROOT, inputs, model
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
-from roi.proposals import FLEETS, Proposal, provenance_flags
+from roi.proposals import FLEETS, Proposal
 from roi.reading import load
 from roi.results import Result, evaluate
 from roi.typeset import mathml
@@ -35,6 +35,8 @@ from roi.typeset import mathml
 if TYPE_CHECKING:
     import jinja2
     from nbformat import NotebookNode
+
+    from roi.portfolio import Portfolio
 
 NOTEBOOK = ROOT / "notebooks" / "proposal.ipynb"
 TEMPLATES = Path(__file__).parent / "report_template"
@@ -47,10 +49,26 @@ _HISTORY = re.compile(r"_{1,3}|_i{1,3}|_i?\d+")
 """Names under which IPython keeps what was typed and shown."""
 
 
-def from_parameters(namespace: Mapping[str, Any]) -> Result:
-    """The result for a notebook's parameters: a proposal, and the inputs that are set to other values.
+def _parameters(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters among a notebook's `globals()`.
 
     papermill injects an unknown name as gladly as a known one, so every plain value in the notebook counts as a parameter.
+    """
+    from IPython.core.getipython import get_ipython
+
+    shell = get_ipython()
+    hidden = shell.user_ns_hidden if shell else {}
+    return {
+        name: value
+        for name, value in namespace.items()
+        if isinstance(value, str | int | float | list | dict | None)
+        and not _HISTORY.fullmatch(name)
+        and not (name in hidden and hidden[name] is value)
+    }
+
+
+def from_parameters(namespace: Mapping[str, Any]) -> Result:
+    """The result for a notebook's parameters: a proposal, and the inputs that are set to other values.
 
     Args:
         namespace: the notebook's `globals()`. `proposal` is a path or a shipped name, `sites` holds values of single regions;
@@ -59,17 +77,7 @@ def from_parameters(namespace: Mapping[str, Any]) -> Result:
     Raises:
         InputError: an unknown name, a value that its input refuses, or a proposal that is refused.
     """
-    from IPython.core.getipython import get_ipython
-
-    shell = get_ipython()
-    hidden = shell.user_ns_hidden if shell else {}
-    given: dict[str, Any] = {
-        name: value
-        for name, value in namespace.items()
-        if isinstance(value, str | int | float | list | dict | None)
-        and not _HISTORY.fullmatch(name)
-        and not (name in hidden and hidden[name] is value)
-    }
+    given = _parameters(namespace)
     proposal, sites = given.pop("proposal", None), given.pop("sites", None) or {}
     scalars = [row.name for row in inputs().values() if row.axis == "scalar"]
     problems = []
@@ -85,6 +93,58 @@ def from_parameters(namespace: Mapping[str, Any]) -> Result:
     if problems:
         raise InputError([Problem(problem, "parameters") for problem in problems])
     return evaluate(load(proposal), {name: value for name, value in given.items() if value is not None} | sites)
+
+
+def portfolio_from_parameters(namespace: Mapping[str, Any]) -> Portfolio:
+    """What to fund, for a notebook's parameters.
+
+    Args:
+        namespace: the notebook's `globals()`. `proposals` is a list of paths and shipped names, `budget` an amount of dollars
+            such as 3000000 or 3M, `exclusive` and `independent` are lists of groups of these proposals.
+
+    Raises:
+        InputError: an unknown name, or what `roi.portfolio` refuses.
+    """
+    from roi.portfolio import fund, read, read_budget
+
+    given, known = _parameters(namespace), ("proposals", "budget", "exclusive", "independent")
+    problems = [f"'{name}' is not a parameter{did_you_mean(name, known)}" for name in given if name not in known]
+    names, budget, exclusive, independent = (given.get(name) for name in known)
+    if not _is_list_of_words(names):
+        problems.append(f"proposals is {names!r}; write a list of paths and shipped names, such as [two-region, mine.yaml]")
+    for name, each in (("exclusive", exclusive), ("independent", independent)):
+        if each is not None and not (isinstance(each, list) and all(map(_is_list_of_words, each))):
+            problems.append(f"{name} is {each!r}; write a list of groups, such as [[two-region, mine.yaml]]")
+    try:
+        amount = read_budget(budget)
+    except ValueError as error:
+        problems.append(f"budget: {error}")
+    if problems:
+        raise InputError([Problem(problem, "parameters") for problem in problems])
+    return fund(read(names or []), amount, exclusive or [], independent or [])
+
+
+def _is_list_of_words(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+def portfolio_page(found: Portfolio) -> str:
+    """What to fund and why, as HTML: the answer, every proposal in a table, and risk against return."""
+    from roi import charts, portfolio
+
+    answer, *more = portfolio.sentences(found)
+    return (
+        _templates()
+        .get_template("portfolio.html.j2")
+        .render(
+            answer=answer,
+            more=more,
+            headings=portfolio.HEADINGS,
+            rows=portfolio.rows(found),
+            svg=Markup(charts.risk_svg(found)),
+            drawn=portfolio.drawn(found),
+        )
+    )
 
 
 def monthly_table(result: Result) -> str:
@@ -193,7 +253,7 @@ def write_whole(path: Path, content: str | bytes) -> None:
 
 def flags(result: Result) -> list[str]:
     """What is odd but legal today, in the numbers and in where they come from."""
-    return [*result.flags, *provenance_flags(result.proposal, date.today())]
+    return [*result.flags, *words.standing_flags(result.proposal, date.today())]
 
 
 # --- reports ----------------------------------------------------------------------------------------------------------------

@@ -6,9 +6,12 @@ answer on any number of workers.
 
 from __future__ import annotations
 
+import base64
 import math
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
 
 import numpy as np
 import numpy.typing as npt
@@ -24,10 +27,16 @@ BLOCK = 1 << 13
 """Draws that are computed at once."""
 
 DRAWS, SEED = 1 << 13, 1
-DRAWS_ON_A_PAGE = 1 << 9
+DRAWS_ON_A_PAGE = 1 << 11
 """Draws that a page carries, so that its odds follow the sliders."""
 
+STEPS = (1 << 16) - 1
+"""Equal steps from the lowest draw of a fact on a page to its highest, as many as two bytes tell apart."""
+
 FEWEST, MOST = 100, 10_000_000
+
+SCALARS = ("net_gain", "npv", "peak_cash_out", "payback_month")
+"""The lines of one number each that are kept of every draw."""
 
 
 @dataclass(frozen=True)
@@ -37,14 +46,14 @@ class Outcomes:
     Attributes:
         net_gain, npv, peak_cash_out: in USD, shaped `(draws,)`.
         payback_month: infinite where a draw does not pay back within the horizon; shaped `(draws,)`.
-        cumulative: cash by month in single precision, shaped `(draws, months)`; half the memory, and plenty for a fan.
+        cumulative: cash by month in USD, shaped `(draws, months)`.
     """
 
     net_gain: Array
     npv: Array
     peak_cash_out: Array
     payback_month: Array
-    cumulative: npt.NDArray[np.float32]
+    cumulative: Array | npt.NDArray[np.float32]
 
     @classmethod
     def joined(cls, parts: list[Outcomes]) -> Outcomes:
@@ -93,37 +102,95 @@ def simulate(proposal: Proposal, draws: int = DRAWS, seed: int = SEED, jobs: int
     Raises:
         InputError: too few or too many draws, a seed below 0, or a spread that no distribution has.
     """
-    if not FEWEST <= draws <= MOST:
-        raise InputError(f"draws is {draws:,}; allowed is {FEWEST} to {MOST:,}")
-    if seed < 0:
-        raise InputError(f"the seed is {seed}; write a whole number from 0")
-    facts = uncertain(proposal)
-    if not facts:
-        raise InputError(
-            "no input of this proposal has a plausible range, so there is nothing to draw; give low and high to some"
-        )
+    facts = drawable(proposal, draws, seed)
 
     def block(start: int) -> Outcomes:
-        return outcomes(proposal, facts, sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start))))
+        found = outcomes(proposal, facts, sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start))))
+        # Millions of draws by month fit into memory in single precision, which is plenty for a fan.
+        return replace(found, cumulative=found.cumulative.astype(np.float32))
 
     with ThreadPoolExecutor(jobs) as pool:
         parts = list(pool.map(block, range(0, draws, BLOCK)))
     return _summary(proposal, facts, seed, Outcomes.joined(parts))
 
 
-def on_a_page(proposal: Proposal) -> tuple[list[Uncertain], Array, Simulation | None]:
+def drawable(proposal: Proposal, draws: int, seed: int, most: int = MOST) -> list[Uncertain]:
+    """The uncertain facts of a proposal, if there are any and this many draws of them, with this seed, are allowed.
+
+    Raises:
+        InputError: too few or too many draws, a seed below 0, nothing to draw, or a spread that no distribution has.
+    """
+    check_draws(draws, seed, most)
+    facts = uncertain(proposal)
+    if not facts:
+        raise InputError(
+            "no input of this proposal has a plausible range, so there is nothing to draw; give low and high to some"
+        )
+    return facts
+
+
+def check_draws(draws: int, seed: int, most: int = MOST) -> None:
+    """Raises InputError for too few or too many draws, or a seed below 0."""
+    if not FEWEST <= draws <= most:
+        raise InputError(f"draws is {draws:,}; allowed is {FEWEST} to {most:,}")
+    if seed < 0:
+        raise InputError(f"the seed is {seed}; write a whole number from 0")
+
+
+def draw_net_gains(proposal: Proposal, facts: list[Uncertain], draws: int, seed: int) -> tuple[Array, Array]:
+    """The draws of each fact, shaped `(facts, draws)`, and the net gain of each in USD, shaped `(draws,)`."""
+    starts = range(0, draws, BLOCK)
+    blocks = [sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start))) for start in starts]
+    return np.concatenate(blocks, axis=1), np.concatenate([net_gains(proposal, facts, values) for values in blocks])
+
+
+@dataclass(frozen=True)
+class Packed:
+    """The draws of one fact as a page carries them: steps of equal width from the lowest draw to the highest.
+
+    Attributes:
+        low, high: the lowest and the highest draw.
+        steps: how many steps each draw lies above the lowest, of `STEPS` in all.
+        whole: whether the draws are whole numbers.
+    """
+
+    low: float
+    high: float
+    steps: npt.NDArray[np.uint16]
+    whole: bool
+
+    @classmethod
+    def of(cls, draws: Array, whole: bool) -> Packed:
+        low, high = float(draws.min()), float(draws.max())
+        steps = np.rint((draws - low) / ((high - low) or 1.0) * STEPS)
+        return cls(low, high, steps.astype("<u2"), whole)
+
+    @property
+    def values(self) -> Array:
+        """The draws as every page and every file computes with them, by the same arithmetic as in `board.js`."""
+        values = self.low + self.steps * (self.high - self.low) / STEPS
+        return np.floor(values + 0.5) if self.whole else values
+
+    @property
+    def text(self) -> str:
+        """The steps in base64, two bytes each, the low one first."""
+        return base64.b64encode(self.steps.tobytes()).decode()
+
+
+@lru_cache(maxsize=16)
+def on_a_page(proposal: Proposal) -> tuple[list[Uncertain], list[Packed], Simulation | None]:
     """The facts of a proposal, the few draws of each that its page carries, and what comes of exactly these.
 
     Returns:
-        The facts, their draws shaped `(facts, draws)` to seven figures, and the odds; None where nothing is uncertain.
+        The facts, their draws, and the odds; None where nothing is uncertain.
     """
     facts = uncertain(proposal)
     if not facts:
-        return [], np.empty((0, 0)), None
+        return [], [], None
     values = sample(proposal, facts, points(len(facts), SEED, 0, DRAWS_ON_A_PAGE))
-    scale = 10.0 ** (6 - np.floor(np.log10(np.abs(values), where=values != 0, out=np.zeros_like(values))))
-    values = np.round(values * scale) / scale
-    return facts, values, _summary(proposal, facts, SEED, outcomes(proposal, facts, values))
+    packed = [Packed.of(drawn, each.row.whole) for each, drawn in zip(facts, values, strict=True)]
+    found = outcomes(proposal, facts, np.array([each.values for each in packed]))
+    return facts, packed, _summary(proposal, facts, SEED, found)
 
 
 def sample(proposal: Proposal, facts: list[Uncertain], shares: Array) -> Array:
@@ -144,6 +211,17 @@ def sample(proposal: Proposal, facts: list[Uncertain], shares: Array) -> Array:
 
 def outcomes(proposal: Proposal, facts: list[Uncertain], values: Array) -> Outcomes:
     """What comes of each draw of the facts, `values` shaped `(facts, draws)` as `sample` makes them."""
+    lines = evaluated(proposal, facts, values, (*SCALARS, "cumulative"))
+    return Outcomes(**{name: lines[name][:, 0] for name in SCALARS}, cumulative=lines["cumulative"])
+
+
+def net_gains(proposal: Proposal, facts: list[Uncertain], values: Array) -> Array:
+    """The net gain in USD at each draw of the facts, `values` as `outcomes` takes them; shaped `(draws,)`."""
+    return evaluated(proposal, facts, values, ["net_gain"])["net_gain"][:, 0]
+
+
+def evaluated(proposal: Proposal, facts: list[Uncertain], values: Array, names: Sequence[str]) -> dict[str, Array]:
+    """These lines at each draw of the facts, `values` as `outcomes` takes them; shaped `(draws, 1)` or `(draws, months)`."""
     given = arrays(proposal)
     count = values.shape[1]
     for each, drawn in zip(facts, values, strict=True):
@@ -151,12 +229,8 @@ def outcomes(proposal: Proposal, facts: list[Uncertain], values: Array) -> Outco
         if len(given[name]) != count:
             given[name] = np.repeat(given[name], count, axis=0)
         given[name][:, each.columns] = each.moved(drawn)
-    lines = model().evaluate(given)
-    scalars = {
-        name: np.broadcast_to(lines[name], (count, 1))[:, 0] for name in ("net_gain", "npv", "peak_cash_out", "payback_month")
-    }
-    months = lines["cumulative"].shape[1]
-    return Outcomes(**scalars, cumulative=np.broadcast_to(lines["cumulative"], (count, months)).astype(np.float32))
+    found = model().evaluate(given, names)
+    return {name: np.broadcast_to(found[name], (count, found[name].shape[1])) for name in names}
 
 
 def _summary(proposal: Proposal, facts: list[Uncertain], seed: int, found: Outcomes) -> Simulation:

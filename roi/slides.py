@@ -15,7 +15,8 @@ from pptx.util import Inches, Pt
 
 import roi
 from roi import words
-from roi.board.page import alternative_result, assumptions, flags, known_alternative, tiles, versus
+from roi.alternatives import alternative_result, known_alternative
+from roi.board.page import assumptions, flags, tiles, versus
 from roi.charts import data
 from roi.proposals import Proposal
 from roi.results import Result

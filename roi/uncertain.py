@@ -38,6 +38,14 @@ class Uncertain:
     moves: tuple[float, ...]
     stated: dict[str, Any]
 
+    @property
+    def label(self) -> str:
+        """Its name for people: `Latency saved per step`, `GPU price (proposed, europe-west4)`, `Utilisation (default)`."""
+        fleet, _, rest = self.path.partition(".")
+        region = rest.rpartition(".")[0]
+        place = f"{fleet}, {region}" if region else "default" if rest else ""
+        return f"{self.row.label} ({place})" if place else self.row.label
+
     @cached_property
     def spread(self) -> Distribution:
         """Raises ValueError for a spread that no distribution has."""

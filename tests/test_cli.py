@@ -21,7 +21,20 @@ from roi.__main__ import main
 from roi.reading import PROPOSALS
 
 TWO_REGION = (PROPOSALS / "two-region.yaml").read_text(encoding="utf-8")
-COMMANDS = ("serve", "check", "evaluate", "report", "export", "simulate", "breakeven", "compare")
+COMMANDS = (
+    "serve",
+    "check",
+    "evaluate",
+    "report",
+    "export",
+    "simulate",
+    "breakeven",
+    "compare",
+    "alternatives",
+    "portfolio",
+    "information",
+    "sensitivity",
+)
 
 
 @dataclass(frozen=True)
@@ -303,6 +316,41 @@ def test_breakeven_meets_its_target(run: Run) -> None:
     assert "no value in its range does it" in outcome.out
 
 
+def test_a_pair_breaks_even_along_a_curve(run: Run) -> None:
+    found = json.loads(run("breakeven", "published-claim", "--pair", "latency_saved", "value_per_release_day", "--json").out)
+    assert (found["target"], found["pair"], len(found["curve"])) == (0, ["latency_saved", "value_per_release_day"], 33)
+    # 2,000,000 / (10.8 releases x 3 days) at 180 ms
+    assert found["curve"][-1] == {"latency_saved": 180, "value_per_release_day": [pytest.approx(2_000_000 / 32.4)]}
+    said = run("breakeven", "published-claim", "--pair", "value_per_release_day", "critical_path_share", "--target", "2e6").out
+    first, *rows, last = said.splitlines()
+    assert first == "Share on the critical path at which the net gain is $2.0M, for values of 'Value of a release day':"
+    # 21.6 days x 100,000 are less than 4,000,000, and 4,000,000 / (21.6 x 400,000) = 0.463
+    assert (rows[0], rows[-1], len(rows)) == ("  $100K/day  none", "  $400K/day  46.3 %", 9)
+    assert last == "Now $250K/day and 100 %."
+
+
+def test_alternatives_stand_side_by_side(run: Run) -> None:
+    outcome = run("alternatives", "two-region")
+    assert (outcome.code, outcome.err) == (0, "")
+    (now,) = (line for line in outcome.out.splitlines() if line.startswith("  Start now "))
+    assert now.split() == ["Start", "now", "$3.2M", "$3.3M", "$122K", "1.04", "4", "%", "51", "%", "$241K/day"]
+    assert outcome.out.count("Left out: ") == 1
+    found = json.loads(run("alternatives", "two-region", "published-claim", "raise-utilisation", "--later", "2", "--json").out)
+    assert [each["kind"] for each in found["alternatives"]] == ["nothing", "now", "later", "staged", "other", "other"]
+    assert found["alternatives"][0]["roi_net"] is None
+    present = [roi.evaluate(roi.load("two-region"), wait=wait).npv for wait in (0, 1, 2)]
+    assert found["alternatives"][2]["npv"] == pytest.approx(present[2])
+    assert found["cost_of_waiting"] == pytest.approx(present[0] - present[1])
+    assert found["switching_input"] == "value_per_release_day"
+
+
+def test_the_name_of_an_alternative_does_not_steer_the_terminal(run: Run) -> None:
+    Path("odd.yaml").write_text(TWO_REGION.replace("Two regions,", r'"\e[31mTwo regions"').replace('" us-', '" #'))
+    outcome = run("alternatives", "published-claim", "odd.yaml")
+    assert "\x1b" not in outcome.out
+    assert r"\x1b[31mTwo regions" in outcome.out
+
+
 def test_compare_adds_up(run: Run) -> None:
     found = json.loads(run("compare", "published-claim", "two-region", "--json").out)
     assert sum(step["amount"] for step in found["steps"]) == pytest.approx(found["to"] - found["from"], abs=0.005)
@@ -319,6 +367,17 @@ def test_compare_adds_up(run: Run) -> None:
         (["breakeven", "two-region", "--input", "gpu"], "--input: 'gpu' is not an input; did you mean gpus?"),
         (["breakeven", "two-region", "--target", "nan"], "--target: nan is not an amount"),
         (["breakeven", "two-region", "--target", "lots"], "Invalid value for '--target'"),
+        (["breakeven", "two-region", "--pair", "gpus", "dela"], "--pair: 'dela' is not an input; did you mean delay?"),
+        (["breakeven", "two-region", "--pair", "gpus", "gpu_price"], "--pair: 'gpu_price' is not an input"),
+        (["breakeven", "two-region", "--pair", "gpus", "gpus"], "--pair: gpus is given twice; name two inputs"),
+        (["breakeven", "two-region", "--pair", "gpus"], "Option '--pair' requires 2 arguments"),
+        (["breakeven", "two-region", "--pair", "gpus", "ramp", "--input", "delay"], "--pair: asks for a curve, and --input"),
+        (["alternatives", "two-region", "nosuch"], "there is no proposal 'nosuch'"),
+        (["alternatives", "two-region", "--later", "0"], "later is 0; write a whole number of months from 1 to 60"),
+        (["alternatives", "two-region", "--later", "soon"], "Invalid value for '--later'"),
+        (["alternatives", "two-region", "--draws", "10"], "draws is 10; allowed is 100 to 10,000,000"),
+        (["alternatives", "two-region", "--seed", "-1"], "the seed is -1; write a whole number from 0"),
+        (["alternatives", "two-region", "--set", "latency_savd=1"], "did you mean latency_saved?"),
         (["compare", "two-region", "nosuch"], "there is no proposal 'nosuch'"),
     ],
 )

@@ -23,6 +23,7 @@ SCALARS = {
     "releases_per_month": ("release/month", 0.6),
     "value_per_release_day": ("USD/day", 250_000),
     "horizon": ("month", 18),
+    "wait": ("month", 0),
     "delay": ("month", 2),
     "ramp": ("month", 3),
     "discount_rate": ("1/year", 0.10),

@@ -56,6 +56,7 @@ def test_every_import_is_a_requirement():
             "jupyter_client": "jupyter-client",
             "jupyter_server": "jupyter-server",
             "pptx": "python-pptx",
+            "SALib": "salib",
             "vl_convert": "vl-convert-python",
         },
     }

@@ -42,13 +42,18 @@ EXAMPLES = {
     "bill_change": [((900, 800), 100)],
     "bill_increase": [((100,), 100), ((-100,), 0)],
     "bill_saving": [((100,), 0), ((-100,), 100)],
-    "operating": [((0, 18), 0), ((1, 18), 1), ((18, 18), 1), ((19, 18), 0)],
+    "months_since_start": [((0, 0), 0), ((7, 0), 7), ((7, 6), 1), ((5, 6), -1)],
+    # at once, and after six months of waiting, when month 7 is the first after the start
+    "operating": [((0, 0, 18), 0), ((1, 1, 18), 1), ((18, 18, 18), 1), ((19, 19, 18), 0)]
+    + [((-1, 5, 18), 0), ((0, 6, 18), 0), ((1, 7, 18), 1), ((12, 18, 18), 1), ((13, 19, 18), 0)],
     # delay 2, ramp 3: a third in month 3, two thirds in month 4, all from month 5; a ramp of 0 is full at once
     "adoption": [((2, 2, 3), 0), ((3, 2, 3), 1 / 3), ((5, 2, 3), 1), ((9, 2, 3), 1), ((1, 0, 0), 1), ((1, 0, 1), 1)],
     "release_benefit": [((400_000, 0.6, 1 / 3, 1), 80_000), ((400_000, 0.6, 1, 0), 0)],
     "saving_benefit": [((10_000, 0.5, 1, 1), 5_000), ((10_000, 0.5, 1, 0), 0)],
     "running_cost": [((70_613, 1), 70_613), ((70_613, 0), 0)],
-    "upfront": [((0, 2_000_000), 2_000_000), ((1, 2_000_000), 0)],
+    "upfront": [((0, 0, 18, 2_000_000), 2_000_000), ((1, 1, 18, 2_000_000), 0)]
+    # six months of waiting, a start in the last month, and one beyond it
+    + [((-1, 5, 18, 2_000_000), 0), ((0, 6, 18, 2_000_000), 2_000_000), ((0, 18, 18, 9), 9), ((0, 19, 18, 2_000_000), 0)],
     "benefit": [((80_000, 5_000), 85_000)],
     "cost": [((70_000, 2_000_000), 2_070_000)],
     "net_cash": [((85_000, 70_000), 15_000)],
@@ -60,6 +65,7 @@ EXAMPLES = {
     "release_benefit_total": [(([0.0, 80.0, 160.0],), 240)],
     "saving_benefit_total": [(([0.0, 80.0, 160.0],), 240)],
     "running_cost_total": [(([0.0, 80.0, 160.0],), 240)],
+    "upfront_total": [(([100.0, 0.0, 0.0],), 100)],
     "net_gain": [(([-100.0, 30.0, 80.0],), 10)],
     "npv": [(([-100.0, 30.0, 80.0],), 10)],
     "pv_benefit": [(([0.0, 30.0, 80.0],), 110)],
@@ -104,7 +110,8 @@ LINES = {each.name: each for each in lines_of(payback)}
 
 ANSWERS = {
     *("net_gain", "npv", "benefit_cost_ratio", "roi_net", "peak_cash_out", "payback_month", "payback_sustained"),
-    *("release_benefit_total", "saving_benefit_total", "running_cost_total", "baseline_bill", "proposed_bill"),
+    *("release_benefit_total", "saving_benefit_total", "running_cost_total", "upfront_total"),
+    *("baseline_bill", "proposed_bill"),
 }
 """What people read; every other line must feed one of these, a check or a flag."""
 
@@ -214,10 +221,27 @@ def test_a_more_valuable_release_day_never_lowers_the_gain_of_time_saved(proposa
 
 @given(proposals(), st.floats(0, 1e6))
 def test_a_dollar_more_upfront_is_a_dollar_less_gained(proposal, extra):
-    now = roi.evaluate(proposal, upfront_cost=0)
-    then = roi.evaluate(proposal, upfront_cost=extra)
+    now = roi.evaluate(proposal, upfront_cost=0, wait=0)
+    then = roi.evaluate(proposal, upfront_cost=extra, wait=0)
     assert close(then.net_gain, now.net_gain - extra, size(now) + extra)
     assert close(then.npv, now.npv - extra, size(now) + extra)
+
+
+@given(proposals(), st.integers(0, 30), st.integers(1, 30))
+def test_waiting_is_the_same_project_later_and_cut_off_at_the_same_horizon(proposal, wait, months):
+    now = roi.evaluate(proposal, wait=0, horizon=months)
+    later = roi.evaluate(proposal, wait=wait, horizon=wait + months)
+    assert later["cumulative"] == pytest.approx([0.0] * wait + now["cumulative"].tolist(), rel=1e-9, abs=1e-9 * size(now))
+    # One discount rate for every month: all of it is worth less by the same factor.
+    assert close(later.npv, now.npv * (1 + now["discount_rate"]) ** (-wait / 12), size(now))
+    assert later.payback_month == pytest.approx(wait + now.payback_month if now.payback_month else 0, rel=1e-6)
+
+
+@given(proposals(), st.integers(1, 59), st.data())
+def test_a_start_beyond_the_horizon_is_nothing_at_all(proposal, horizon, data):
+    result = roi.evaluate(proposal, horizon=horizon, wait=data.draw(st.integers(horizon + 1, 60)))
+    assert (result.net_gain, result.npv, result.upfront_total, result.payback_month) == (0, 0, 0, 0)
+    assert math.isnan(result.roi_net)
 
 
 @given(proposals())
@@ -313,6 +337,27 @@ def test_a_delay_as_long_as_the_horizon_leaves_only_cost():
     result = roi.evaluate(roi.load("two-region"), delay=18)
     assert result.release_benefit_total == 0
     assert result.payback_month == math.inf
+
+
+def test_a_wait_of_six_months_leaves_twelve_months_of_benefit():
+    result = roi.evaluate(roi.load("published-claim"), wait=6)
+    # 12 x 0.6 x 500,000 - 2,000,000
+    assert result.net_gain == 1_600_000
+    # 300,000 at the end of each of months 7 to 18, and 2,000,000 in month 6, all discounted to today:
+    # 300,000 x 10.869939 - 2,000,000 x 0.953463 = 1,354,056
+    factor = 1.1 ** (-1 / 12)
+    annuity = factor**7 * (1 - factor**12) / (1 - factor)
+    assert result.npv == pytest.approx(300_000 * annuity - 2_000_000 * factor**6)
+    assert (result["upfront"][5:8].tolist(), result["release_benefit"][5:8].tolist()) == ([0, 2e6, 0], [0, 0, 3e5])
+    assert result.payback_month == pytest.approx(6 + 20 / 3)  # 2,000,000 / 300,000 a month after the start
+
+
+def test_delay_ramp_and_running_cost_wait_too():
+    result = roi.evaluate(roi.load("two-region"), wait=4)
+    # the running cost from month 5; a third of 400,000 x 0.6 in month 4 + 3, all of it from month 4 + 5
+    assert result["running_cost"][4] == 0
+    assert result["running_cost"][5] == pytest.approx(result.bill_increase)
+    assert result["release_benefit"][6:10].tolist() == pytest.approx([0, 80_000, 160_000, 240_000])
 
 
 def test_a_slower_step_is_a_loss_and_not_an_error():

@@ -134,6 +134,33 @@ def test_the_fingerprint_is_the_same_where_a_default_is_written_out():
     assert parse(GOOD.replace("{gpu_price: 11.53}", "{}", 1), "mine.yaml", "mine").fingerprint != good
 
 
+def test_the_fingerprint_knows_the_pilot():
+    text = GOOD.replace("baseline:\n", "pilot: {months: 1, cost: 60_000, measures: [gpus], source: Trial}\nbaseline:\n")
+    changes = [("months: 1", "months: 2"), ("60_000", "0"), ("[gpus]", "[delay]"), ("pilot:", "#")]
+    hashes = {parse(text.replace(*change), "mine.yaml", "mine").fingerprint for change in changes}
+    good = parse(text, "mine.yaml", "mine").fingerprint
+    assert len({good, *hashes}) == 5
+    assert parse(text.replace("Trial", "Another trial"), "mine.yaml", "mine").fingerprint == good
+
+
+# --- an alternative to another ------------------------------------------------------------------------------------------------
+
+
+def test_in_the_world_of_another_a_proposal_keeps_what_its_file_sets_and_takes_the_rest_with_its_spread():
+    here = load("two-region").with_values({"gpus": 128, "wait": 6, "upfront_cost": 1})
+    there = load("raise-utilisation").in_the_world_of(here)
+    assert [there.number(name) for name in ("gpus", "wait", "upfront_cost", "latency_saved")] == [128, 0, 150_000, 0]
+    assert there.inputs["value_per_release_day"] is here.inputs["value_per_release_day"]
+    assert there.sites == load("raise-utilisation").sites
+
+
+def test_in_the_world_of_another_what_has_become_certain_moves_with_nothing():
+    pair = "correlations: [{between: [delay, gpus], coefficient: 0.5}, {between: [delay, ramp], coefficient: 0.5}]\nbaseline:\n"
+    alternative = parse(GOOD.replace("baseline:\n", pair), "mine.yaml", "mine")
+    certain = parse(GOOD.replace("  latency_saved: 120", "  gpus: 64"), "other.yaml", "other")
+    assert [each.between for each in alternative.in_the_world_of(certain).correlations] == [("delay", "ramp")]
+
+
 def test_the_fingerprint_is_of_the_numbers_alone():
     proposal = parse(GOOD, "mine.yaml", "mine")
     assert proposal.fingerprint == parse(GOOD.replace("Memo", "Another memo"), "other.yaml", "other").fingerprint

@@ -44,6 +44,43 @@ def test_a_good_proposal_holds_what_its_file_says_and_the_defaults():
     assert proposal.site_number("proposed", "europe-west4", "gpu_price") == 14.69
 
 
+PILOT = "{months: 1, cost: 60_000, measures: [value_per_release_day], source: Trial, date: 2026-12-01, owner: platform team}"
+
+# What is written instead of a part of a good pilot, and what is said of it.
+PILOT_MISTAKES = [
+    (PILOT, "yes", "pilot is 'yes'; write pilot: {months: 1, cost: 60_000, measures: [latency_saved], source: ...}"),
+    ("months: 1", "month: 1", "'month' is not known in a pilot; did you mean months"),
+    ("months: 1, ", "", "pilot has no months; write pilot: {months: 1"),
+    ("cost: 60_000, ", "", "pilot has no cost; write"),
+    ("measures: [value_per_release_day], ", "", "pilot has no measures; write"),
+    ("months: 1", "months: 0", "pilot: months is 0 month, which is out of range; allowed is a whole number 1 to 60 month"),
+    ("months: 1", "months: 61", "pilot: months is 61 month, which is out of range"),
+    ("months: 1", "months: 1.5", "pilot: months is 1.5, which is not whole; allowed is a whole number 1 to 60"),
+    ("months: 1", "months: two weeks", "pilot: months is the text 'two weeks'; write a number alone, such as 1"),
+    ("months: 1", "months: true", "pilot: months is bool True; write a number alone"),
+    ("60_000", "-1", "pilot: cost is -1 USD, which is out of range; allowed is 0 to 10000000000 USD"),
+    ("60_000", "$60K", "pilot: cost is the text '$60K'; write the number alone: 60000"),
+    ("60_000", ".nan", "pilot: cost is nan, which is not a finite number"),
+    ("60_000", "", "pilot: cost is left empty"),
+    ("[value_per_release_day]", "value_per_release_day", "measures is 'value_per_release_day'; write a list of uncertain facts"),
+    ("[value_per_release_day]", "[]", "pilot: measures is []; write a list of uncertain facts such as [latency_saved]"),
+    (
+        "[value_per_release_day]",
+        "[value_per_releas_day]",
+        "is not an uncertain fact of this proposal; did you mean value_per_release_day",
+    ),
+    (
+        "[value_per_release_day]",
+        "[latency_saved]",
+        "'latency_saved' is not an uncertain fact of this proposal",
+    ),  # it is certain here
+    ("[value_per_release_day]", "[horizon]", "'horizon' is not an uncertain fact of this proposal; uncertain are value_per"),
+    ("[value_per_release_day]", "[gpus, 5]", "pilot: measures: 5 is not an uncertain fact"),
+    ("[value_per_release_day]", "[gpus, gpus]", "pilot: measures: 'gpus' is given twice; keep one of the two"),
+    ("source: Trial", "source: 5", "pilot: source: Input should be a valid string, not 5"),
+    ("2026-12-01", "soon", "pilot: date: 'soon' is not a date; write it like 2026-10-14"),
+]
+
 # One mistake each: what is written instead of a line of the good file, the line of the mistake, and what is said of it.
 MISTAKES = [
     ("owner: platform team", "ownr: platform team", 2, "'ownr' is not known in a proposal; did you mean owner"),
@@ -322,6 +359,13 @@ MISTAKES = [
         8,
         "latency_saved: hihg is not known here; did you mean high",
     ),
+    (
+        "baseline:\n",
+        "pilot:\n  months: 1\n  cost: 0\n  measures:\n    - gpus\n    - gpu_price\nbaseline:\n",
+        12,
+        "pilot: measures: 'gpu_price' is not an uncertain fact of this proposal",
+    ),
+    *(("baseline:\n", f"pilot: {PILOT.replace(good, bad)}\nbaseline:\n", 7, said) for good, bad, said in PILOT_MISTAKES),
 ]
 
 
@@ -460,6 +504,13 @@ def test_every_field_of_a_value_is_kept():
     assert (value.base, value.low, value.high, value.covers, value.shape) == (90, 40, 180, 0.9, "normal")
     assert (value.source, value.link, value.owner) == ("Trial", "https://example.org/trial", "platform team")
     assert (value.date, value.basis, value.measured) == (date(2026, 10, 14), "four weeks", True)
+
+
+def test_every_field_of_a_pilot_is_kept():
+    pilot = parse(GOOD.replace("baseline:\n", f"pilot: {PILOT}\nbaseline:\n"), "mine.yaml", "mine").pilot
+    assert (pilot.months, pilot.cost, pilot.measures) == (1, 60_000, ("value_per_release_day",))
+    assert (pilot.source, pilot.date, pilot.owner) == ("Trial", date(2026, 12, 1), "platform team")
+    assert parse(GOOD, "mine.yaml", "mine").pilot is None
 
 
 def test_a_source_may_be_dated_by_its_year_alone():

@@ -52,7 +52,7 @@ def test_the_bars_of_the_bridge_are_as_long_as_its_amounts_and_end_at_the_net_ga
     _, bars = charts(opened(result.proposal).slides[1])
     pieces = {series.name: list(series.values) for series in bars.plots[0].series}
     lengths = [above - below for above, below in zip(pieces["Above zero"], pieces["Below zero"], strict=True)]
-    amounts = [result.release_benefit_total, result.saving_benefit_total, result.running_cost_total, result["upfront_cost"]]
+    amounts = [result.release_benefit_total, result.saving_benefit_total, result.running_cost_total, result.upfront_total]
     assert lengths == pytest.approx([*map(abs, amounts), abs(result.net_gain)], abs=1e-6)
     ends = [base + above or below + under for base, above, below, under in zip(*pieces.values(), strict=True)]
     assert ends[-1] == pytest.approx(result.net_gain)

@@ -5,8 +5,9 @@ const halfUp = (size, decimals) => {
   return Math.floor(size * scale + 0.5) / scale;
 };
 
+const formats = []; // by decimals; each takes longer to make than a slider has for a move
 const grouped = (size, decimals) =>
-  size.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+  (formats[decimals] ??= new Intl.NumberFormat("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals })).format(size);
 
 const signed = (value, text, prefix = "") => (value < 0 && /[1-9]/.test(text) ? "-" : "") + prefix + text;
 

@@ -95,43 +95,81 @@ function flipWords(data, state, name, value) {
   return fill(sentence, { value: quantity(value, row.display_unit) });
 }
 
-// The odds over the draws that the page carries, as in roi/simulate.py. An input that was moved takes its draws along.
-function simulationOf(data, state, proposal) {
-  if (!proposal.odds.length) return null;
-  const count = proposal.odds[0].draws.length, gains = new Array(count), losses = [];
-  const numbers = { ...state.numbers }, sites = state.sites.map(siteNumbers), months = monthsOf(numbers.horizon);
-  const facts = proposal.odds.map(({ name, columns, draws }) => {
-    const row = data.inputs[name], scalar = row.axis === "scalar";
-    const shifts = columns.map((at) => (scalar ? state : state.sites[at]).numbers[name] - (scalar ? proposal : proposal.sites[at]).numbers[name]);
-    return { name, columns, draws, row, scalar, shifts };
+// The draws of a proposal's uncertain facts, as roi/simulate.py packed them: two bytes for each, the low one first.
+function unpacked(data, proposal) {
+  return proposal.odds.map(({ name, low, high, draws }) => {
+    const bytes = Uint8Array.from(atob(draws), (character) => character.charCodeAt(0));
+    return Float64Array.from({ length: bytes.length / 2 }, (_, draw) => {
+      const value = low + (bytes[2 * draw] + 256 * bytes[2 * draw + 1]) * (high - low) / data.steps;
+      return data.inputs[name].whole ? Math.floor(value + 0.5) : value;
+    });
   });
-  for (let draw = 0; draw < count; draw++) {
-    for (const { name, columns, draws, row, scalar, shifts } of facts) {
-      columns.forEach((at, index) => {
-        const value = shifts[index] ? Math.min(Math.max(draws[draw] + shifts[index], row.range[0]), row.range[1]) : draws[draw];
-        (scalar ? numbers : sites[at])[name] = value;
-      });
-    }
-    gains[draw] = evaluate(numbers, sites, months).net_gain;
-    if (gains[draw] < 0) losses.push(gains[draw]);
-  }
-  const sorted = Float64Array.from(gains).sort();
-  const quantile = (share) => {
-    const at = (count - 1) * share, below = Math.floor(at);
-    return sorted[below] + (at - below) * ((sorted[below + 1] ?? sorted[below]) - sorted[below]);
-  };
+}
+
+// The odds over these draws, as in roi/simulate.py; null where nothing is uncertain. An input that was moved takes its draws along.
+function simulationOf(data, state, proposal, draws) {
+  if (!draws.length) return null;
+  const drawn = proposal.odds.flatMap(({ name, columns, moves }, fact) => columns.map((site, index) => {
+    const { axis, range } = data.inputs[name];
+    const numbers = ({ numbers, sites }) => (axis === "scalar" ? numbers : sites[site].numbers);
+    const move = moves[index] + (numbers(state)[name] - numbers(proposal)[name]);
+    const moved = (value) => Math.min(Math.max(value + move, range[0]), range[1]);
+    return { name, site, values: move ? draws[fact].map(moved) : draws[fact] };
+  }));
+  const months = monthsOf(state.numbers.horizon);
+  const { net_gain: gains, cumulative } = simulate(state.numbers, state.sites.map(siteNumbers), months, drawn);
+  const losses = gains.filter((gain) => gain < 0), [p10, p90] = quantiles(gains.slice(), [0.1, 0.9]);
+  const inMonth = new Float64Array(gains.length);
   return {
-    p_gain: gains.filter((gain) => gain > 0).length / count, p10: quantile(0.1), p90: quantile(0.9),
+    draws: gains.length, p_gain: gains.filter((gain) => gain > 0).length / gains.length, p10, p90,
     expected_loss: losses.length ? -losses.reduce((sum, loss) => sum + loss, 0) / losses.length : 0,
+    fan: months.map((month) => {
+      for (let draw = 0; draw < inMonth.length; draw++) inMonth[draw] = cumulative[draw * months.length + month];
+      const [low, middle, high] = quantiles(inMonth, [0.1, 0.5, 0.9]);
+      return { month, p10: low, p50: middle, p90: high };
+    }),
   };
+}
+
+// Quantiles at ascending shares, in a straight line between neighbours as NumPy has them. Puts the values in another order.
+function quantiles(values, shares) {
+  let sorted = 0; // values before this index are no larger than those from it on
+  return shares.map((share) => {
+    const at = (values.length - 1) * share, below = Math.floor(at);
+    const low = smallest(values, below, sorted), high = smallest(values, Math.ceil(at), below);
+    sorted = below;
+    return low + (at - below) * (high - low);
+  });
+}
+
+// The value that would stand at an index if all from the index `left` on were sorted, found by Hoare's selection: it sorts no more
+// than it must. What is smaller then stands before it, and what is larger behind it.
+function smallest(values, index, left) {
+  let right = values.length - 1;
+  while (left < right) {
+    const pivot = values[(left + right) >> 1];
+    let i = left, j = right;
+    while (i <= j) {
+      while (values[i] < pivot) i++;
+      while (values[j] > pivot) j--;
+      if (i > j) break;
+      [values[i], values[j]] = [values[j], values[i]];
+      i++;
+      j--;
+    }
+    if (index <= j) right = j;
+    else if (index >= i) left = i;
+    else break;
+  }
+  return values[index];
 }
 
 function oddsSentence(data, simulation) {
   const say = data.sentences;
   if (!simulation) return say.no_odds;
-  const { p_gain: share, p10, p90, expected_loss: loss } = simulation;
-  const odds = share > 0.95 ? say.nearly_sure : share < 0.05 ? say.hardly_ever : fill(say.in_ten, { count: Math.floor(share * 10 + 0.5) });
-  const sentence = fill(say.odds, { odds, share: `${halfUp(share * 100, 0)} %`, low: money(p10), high: money(p90) });
+  const { draws, p_gain: share, p10, p90, expected_loss: loss } = simulation;
+  const odds = share >= 0.95 ? say.nearly_sure : share < 0.05 ? say.hardly_ever : fill(say.in_ten, { count: Math.floor(share * 10 + 0.5) });
+  const sentence = fill(say.odds, { odds, share: `${halfUp(share * 100, 0)} %`, draws: grouped(draws, 0), low: money(p10), high: money(p90) });
   return loss ? `${sentence} ${fill(say.if_it_loses, { loss: money(loss) })}` : sentence;
 }
 
@@ -159,10 +197,11 @@ function flagSentences(data, state, values) {
 
 const CHARTS = {
   tornado: swingRows,
-  cumulative: (data, values) => ({
+  cumulative: (data, values, drivers, simulation) => ({
     months: values.cumulative.map((cash, month) => ({ month, cumulative: cash, text: `month ${month}: ${money(cash)}` })),
     payback: values.payback_month > 0 && values.payback_month < Infinity
       ? [{ month: values.payback_month, zero: 0, text: showLine(data, values, "payback_month") }] : [],
+    fan: simulation ? simulation.fan : [],
   }),
   bridge: (data, values) => ({
     parts: data.bridge.map(({ line, label, sign }) => {
@@ -189,8 +228,8 @@ const LIMITS = {
     const low = Math.min(...ends), high = Math.max(...ends), room = (high - low || 1) * 0.2;
     return { low: low - room, high: high + room };
   },
-  cumulative: ({ months }) => {
-    const cash = months.map((row) => row.cumulative);
+  cumulative: ({ months, fan }) => {
+    const cash = [...months.map((row) => row.cumulative), ...fan.flatMap((row) => [row.p10, row.p90])];
     return { low: Math.min(0, ...cash), high: Math.max(0, ...cash) || 1, last: months.length - 1 };
   },
   bridge: ({ parts }) => {
@@ -225,6 +264,7 @@ class BoardView {
     if (this.proposal.html) this.root.innerHTML = this.proposal.html;
     this.board = this.root.querySelector(".roi-board");
     this.state = this.proposalState();
+    this.draws = unpacked(this.data, this.proposal);
     this.views = {};
     for (const action of this.all("[data-role=actions]")) action.hidden = false;
     this.listen();
@@ -401,8 +441,9 @@ class BoardView {
     this.role("verdict").textContent = verdictOf(data, state, values);
     this.showFlags(values);
     this.drivers = driversOf(data, state, this.proposal.plausible, settled ? null : this.drivers.map((driver) => driver.name));
+    this.simulation = simulationOf(data, state, this.proposal, this.draws);
+    this.role("odds").textContent = oddsSentence(data, this.simulation);
     this.showCharts(values, settled);
-    this.role("odds").classList.add("waiting");
     if (settled) this.showDetailsLater();
     this.showScenarios();
     this.host.changed(this, settled);
@@ -494,8 +535,6 @@ class BoardView {
     }
     const passed = this.data.checks.filter((name) => Math.abs(values[name]) < 0.005).length;
     this.showDrivers();
-    this.role("odds").textContent = oddsSentence(this.data, simulationOf(this.data, this.state, this.proposal));
-    this.role("odds").classList.remove("waiting");
     this.role("checks").textContent = `${passed} of ${this.data.checks.length}`;
   }
 
@@ -519,7 +558,7 @@ class BoardView {
 
   mountCharts() {
     this.mounted = Promise.all(this.all("[data-chart]").map(async (holder) => {
-      const name = holder.dataset.chart, rows = CHARTS[name](this.data, this.values, this.drivers), limits = LIMITS[name](rows);
+      const name = holder.dataset.chart, rows = CHARTS[name](this.data, this.values, this.drivers, this.simulation), limits = LIMITS[name](rows);
       const specification = {
         ...this.data.charts[name], datasets: { ...this.data.charts[name].datasets, ...rows },
         params: this.data.charts[name].params.map((param) => ({ ...param, value: limits[param.name] })),
@@ -544,7 +583,7 @@ class BoardView {
 
   showCharts(values, settled) {
     for (const [name, drawn] of Object.entries(this.views)) {
-      const rows = CHARTS[name](this.data, values, this.drivers);
+      const rows = CHARTS[name](this.data, values, this.drivers, this.simulation);
       // Scales hold still while a slider moves and fit again when it is let go.
       if (settled || rows.months?.length - 1 !== drawn.limits.last) {
         drawn.limits = settled ? LIMITS[name](rows) : { ...drawn.limits, last: LIMITS[name](rows).last };

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from dataclasses import asdict
 from datetime import date
 from functools import cache
 from pathlib import Path
@@ -12,23 +13,24 @@ from typing import Any
 import jinja2
 import vl_convert
 from markupsafe import Markup
+from pydantic import BaseModel
 
 import roi
 from roi import amounts, charts, words
+from roi.alternatives import alternative_result, known_alternative
 from roi.breakeven import grid
 from roi.drivers import drivers, without_range
 from roi.inputs import Input, inputs, model
 from roi.javascript import module
-from roi.proposals import Proposal, provenance_flags
-from roi.reading import load
-from roi.results import Result, evaluate
-from roi.simulate import DRAWS_ON_A_PAGE, on_a_page
+from roi.proposals import Proposal
+from roi.results import Result
+from roi.simulate import DRAWS_ON_A_PAGE, STEPS, on_a_page
 from roi.typeset import mathml
-from roi.values import Value, plausible
+from roi.values import Value, origin_of, plausible
 
 HERE = Path(__file__).parent
-ALTERNATIVE = "raise-utilisation"
-"""The shipped proposal that every other is compared with: what could be done without a second region."""
+IN_EVERY_DRAW = ("net_gain", "payback_month", "peak_cash_out", "cumulative")
+"""The lines that the page computes in every draw it carries."""
 
 _templates = jinja2.Environment(loader=jinja2.FileSystemLoader(HERE), autoescape=True, undefined=jinja2.StrictUndefined)
 
@@ -50,14 +52,6 @@ def versus(result: Result, other: Result | None) -> str:
     """The difference in net gain against another choice, with its sign."""
     difference = result["net_gain"] - (other["net_gain"] if other else 0.0)
     return ("+" if difference > 0 else "") + amounts.money(difference)
-
-
-def alternative_result(proposal: Proposal, alternative: Proposal | None) -> Result | None:
-    """The alternative in the proposal's world: what its file does not set is as in the proposal."""
-    if alternative is None or alternative.key == proposal.key:
-        return None
-    shared = {name: value.base for name, value in proposal.inputs.items() if name not in alternative.inputs}
-    return evaluate(alternative, shared)
 
 
 def assumptions(proposal: Proposal) -> list[dict[str, str]]:
@@ -100,14 +94,15 @@ def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[
 
 
 def flags(result: Result, today: date) -> list[str]:
-    """All plausibility flags: on the numbers, and on where they come from."""
-    return [*result.flags, *provenance_flags(result.proposal, today)]
+    """All plausibility flags: on the numbers, on where they come from, and on how sure they are."""
+    return [*result.flags, *words.standing_flags(result.proposal, today)]
 
 
 def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | None, today: date) -> str:
     """The page of one proposal as an HTML element, complete without scripts."""
     proposal, other = result.proposal, alternative_result(result.proposal, alternative)
     passed = sum(result.checks.values())
+    odds = on_a_page(proposal)[2]
     ordered = [inputs()[name] for name in words.main_inputs()]
     return _templates.get_template("board.html").render(
         id=f"roi-{proposal.fingerprint[:8]}",
@@ -118,8 +113,9 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         tiles=tiles(result),
         verdict=words.verdict(result),
         left_out=words.LEFT_OUT,
-        odds=words.odds_sentence(on_a_page(proposal)[2]),
-        draws=DRAWS_ON_A_PAGE,
+        odds=words.odds_sentence(odds),
+        fan=odds is not None,
+        draws=f"{DRAWS_ON_A_PAGE:,}",
         drivers=drivers(result),
         without_range=without_range(result),
         inputs=inputs(),
@@ -167,7 +163,7 @@ def payload(
     results = {key: Result(proposal) for key, proposal in proposals.items()}
     described = {}
     for key, proposal in proposals.items():
-        described[key] = _described(proposal) | {"flags": provenance_flags(proposal, today), "odds": _draws(proposal)}
+        described[key] = _described(proposal) | {"flags": words.standing_flags(proposal, today), "odds": _draws(proposal)}
         if with_html:
             described[key]["html"] = html(results[key], proposals.values(), alternative, today)
     return {
@@ -181,6 +177,8 @@ def payload(
                 "unit": row.unit,
                 "display_unit": row.display_unit,
                 "axis": row.axis,
+                "default": row.default,
+                "spread": row.spread and row.spread.model_dump(),
                 "range": row.range,
                 "slider": row.slider,
                 "whole": row.whole,
@@ -202,6 +200,7 @@ def payload(
             for name, line in known.lines.items()
         },
         "checks": known.checks,
+        "steps": STEPS,
         "unit_words": {unit: amounts.unit_words(unit) for unit in _units()},
         "site_lines": site_lines(),
         "main": words.main_inputs(),
@@ -216,10 +215,11 @@ def payload(
 
 def _draws(proposal: Proposal) -> list[dict[str, Any]]:
     """The draws of each uncertain fact, so that the page can compute the odds of other settings."""
-    facts, values, _ = on_a_page(proposal)
+    facts, packed, _ = on_a_page(proposal)
     return [
-        {"name": each.row.name, "columns": each.columns, "draws": drawn.tolist()}
-        for each, drawn in zip(facts, values, strict=True)
+        {"path": each.path, "name": each.row.name, "columns": each.columns, "moves": each.moves}
+        | {"low": drawn.low, "high": drawn.high, "draws": drawn.text}
+        for each, drawn in zip(facts, packed, strict=True)
     ]
 
 
@@ -232,14 +232,15 @@ def _described(proposal: Proposal) -> dict[str, Any]:
     """A proposal as data: its words, what its file says, and every number that the model is given."""
 
     def said(values: Mapping[str, Value]) -> dict[str, Any]:
-        fields = {name: value.model_dump(exclude_defaults=True, exclude={"origin"}) for name, value in values.items()}
-        return {name: {k: str(v) if isinstance(v, date) else v for k, v in each.items()} for name, each in fields.items()}
+        return {name: _plain(origin) for name, value in values.items() if (origin := origin_of(value))}
 
     return {
         "key": proposal.key,
         "name": proposal.name,
         "owner": proposal.owner,
         "decision": proposal.decision,
+        "correlations": [asdict(each) for each in proposal.correlations],
+        "pilot": proposal.pilot and _plain(proposal.pilot),
         "said": said(proposal.inputs),
         "plausible": {name: plausible(inputs()[name], proposal.inputs.get(name)) for name in words.main_inputs()},
         "numbers": {row.name: proposal.number(row.name) for row in inputs().values() if row.axis == "scalar"},
@@ -257,10 +258,15 @@ def _described(proposal: Proposal) -> dict[str, Any]:
     }
 
 
+def _plain(record: BaseModel) -> dict[str, Any]:
+    """What a file says in a record, as data."""
+    return {k: str(v) if isinstance(v, date) else v for k, v in record.model_dump(exclude_defaults=True).items()}
+
+
 @cache
 def script() -> str:
     """The ES module of the board: the model, the amounts and `board.js`."""
-    parts = [module(model()), *((HERE / name).read_text(encoding="utf-8") for name in ("amounts.js", "board.js"))]
+    parts = [module(model(), IN_EVERY_DRAW), *((HERE / name).read_text(encoding="utf-8") for name in ("amounts.js", "board.js"))]
     return "\n".join(parts)
 
 
@@ -278,11 +284,6 @@ def style() -> str:
 def _json(data: Any) -> str:
     """JSON that cannot close the script element it stands in, whatever a proposal's text holds."""
     return json.dumps(data, allow_nan=False).replace("<", "\\u003c")
-
-
-def known_alternative() -> Proposal | None:
-    """The shipped proposal that others are compared with."""
-    return load(ALTERNATIVE)
 
 
 class Page:

@@ -11,7 +11,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from roi.board.page import known_alternative, payload, script, style, vega
+from roi.alternatives import known_alternative
+from roi.board.page import payload, script, style, vega
 from roi.inputs import inputs
 from roi.problems import InputError
 from roi.proposals import Proposal
