@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roi import InputError, Proposal, Result, __version__, load, report
+from roi.files import write_whole
 from roi.inputs import inputs, model
 from roi.lines import did_you_mean
 from roi.problems import Problem
+from roi.terminal import complain, printable, say
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -51,21 +53,6 @@ def main() -> None:
     except OSError as error:
         complain(": ".join(str(each) for each in (error.filename, error.strerror) if each))
         sys.exit(2)
-
-
-def say(text: str, error: bool = False) -> None:
-    """Print text as it is, but for characters that would steer the terminal."""
-    typer.echo(printable(text), err=error)
-
-
-def printable(text: str) -> str:
-    """Text in which the characters that would steer a terminal show as their escapes."""
-    return "".join(each if each.isprintable() or each == "\n" else ascii(each)[1:-1] for each in text)
-
-
-def complain(text: str) -> None:
-    """Say it on standard error."""
-    say(text, error=True)
 
 
 def _version(wanted: bool) -> None:
@@ -145,7 +132,8 @@ def simulate_(
     from roi import amounts, words
     from roi.simulate import simulate
 
-    found = simulate(_changed(proposal, settings), draws, seed, jobs)
+    changed = _changed(proposal, settings)
+    found = simulate(changed, draws, seed, jobs)
     if json:
         say(report.as_json(asdict(found)))
         return
@@ -155,7 +143,10 @@ def simulate_(
     say(f"Odds of a payback within the horizon {found.p_payback:.1%}.")
     say(f"Median {amounts.money(found.p50)}, mean {amounts.money(found.mean)}.")
     say(f"Peak cash out stays within {amounts.money(found.peak_cash_out_p90)} in 9 of 10 outcomes.")
-    say(f"Drawn, each on its own: {', '.join(found.uncertain)}.")
+    say(f"One outcome in twenty is worse than {amounts.money(found.p05)}.")
+    say(f"Drawn, each on its own but for what moves together: {', '.join(found.uncertain)}.")
+    for each in changed.correlations:
+        say(f"Moves together: {' and '.join(each.between)}, with a correlation of {each.coefficient:g}.")
 
 
 @app.command("breakeven")
@@ -443,7 +434,7 @@ def export(
 
 
 def _export(path: Path, content: str | bytes) -> None:
-    report.write_whole(path, content)
+    write_whole(path, content)
     say(str(path))
 
 

@@ -31,6 +31,9 @@ ALTERNATIVE = "raise-utilisation"
 LATER = 6
 """Months by which the start is put off in the table."""
 
+MOST = 1_000_000
+"""Draws; a regression is over all of them at once."""
+
 KNOTS = 7
 """Places along the draws of a measured fact at which a regression line may bend, evenly by count."""
 
@@ -100,15 +103,15 @@ def alternatives(
     Args:
         proposal: a loaded proposal.
         others: other proposals, each in this one's world; the shipped alternative where none are given.
-        draws: how many, 100 to 10 million.
+        draws: how many, 100 to a million.
         seed: of the draws of every row, from 0.
         later: months by which the start is put off, 1 to 60.
 
     Raises:
         InputError: draws, seed or months out of range, or a spread that no distribution has.
     """
-    check_draws(draws, seed)
-    if later != int(later) or not 1 <= later <= 60:
+    check_draws(draws, seed, MOST)
+    if later not in range(1, 61):
         raise InputError(f"later is {later}; write a whole number of months from 1 to 60")
     if others is None:
         others = [each for each in (known_alternative(),) if each.key != proposal.key]

@@ -85,9 +85,8 @@ def cumulative() -> Spec:
         scale=alt.Scale(domain=[{"expr": "low"}, {"expr": "high"}], nice=True, zero=False),
         axis=alt.Axis(labelExpr=MONEY_AXIS, tickCount=6),
     )
-    fan = alt.Chart(alt.NamedData(name="fan")).encode(x=x)
-    band = fan.mark_area(color="var(--quiet)", opacity=0.18, clip=True).encode(y="p10:Q", y2="p90:Q")
-    middle = fan.mark_line(color="var(--quiet)", strokeWidth=1, clip=True).encode(y="p50:Q")
+    band = alt.Chart(alt.NamedData(name="fan")).mark_area(color="var(--quiet)", opacity=0.18, clip=True)
+    band = band.encode(x=x, y="low:Q", y2="high:Q")
     months = alt.Chart(alt.NamedData(name="months")).encode(x=x, y=y)
     zero = alt.Chart(alt.InlineData(values=[{"zero": 0}])).mark_rule(color="var(--ink)", strokeWidth=1).encode(y="zero:Q")
     line = months.mark_line(color="var(--ink)", strokeWidth=2.5, clip=True)
@@ -97,7 +96,7 @@ def cumulative() -> Spec:
     words = payback.mark_text(align="right", baseline="bottom", dx=-8, dy=-6, color="var(--gain)", fontWeight=600).encode(
         text="text:N"
     )
-    chart = alt.layer(band, middle, zero, line, points, dot, words).add_params(low, high, last)
+    chart = alt.layer(band, zero, line, points, dot, words).add_params(low, high, last)
     return _configured(chart.properties(width="container", height=260))
 
 
@@ -205,8 +204,8 @@ def data(result: Result) -> dict[str, dict[str, Rows]]:
             if 0 < payback < math.inf
             else [],
             "fan": [
-                {"month": month, "p10": p10, "p50": p50, "p90": p90}
-                for month, (p10, p50, p90) in enumerate(zip(*odds.fan.values(), strict=True))
+                {"month": month, "low": low, "high": high}
+                for month, (low, high) in enumerate(zip(odds.fan["p10"], odds.fan["p90"], strict=True))
             ]
             if odds
             else [],
@@ -239,7 +238,7 @@ def _swing(rank: int, driver: Driver) -> dict[str, Any]:
 def limits(name: str, rows: dict[str, Rows]) -> dict[str, float]:
     """The parameters of a chart's scales that fit its rows, with room for the words beside the bars."""
     if name == "cumulative":
-        values = [row["cumulative"] for row in rows["months"]] + [row[end] for row in rows["fan"] for end in ("p10", "p90")]
+        values = [row["cumulative"] for row in rows["months"]] + [row[end] for row in rows["fan"] for end in ("low", "high")]
         return {"low": min(0.0, *values), "high": max(0.0, *values) or 1.0, "last": rows["months"][-1]["month"]}
     if name == "tornado":
         ends = [0.0, *(row[end] for row in rows["swings"] for end in ("at_low", "at_high")), rows["present"][0]["net_gain"]]

@@ -16,9 +16,21 @@ from roi.symbols import Call, Constant, Name, Symbol, Writer
 _OVER_AXIS = (*REDUCTIONS, "running")
 
 _HELPERS = """\
-const total = (values) => { let sum = 0; for (const value of values) sum += value; return sum; };
-const lowest = (values) => { let low = Infinity; for (const value of values) low = Math.min(low, value); return low; };
-const highest = (values) => { let high = -Infinity; for (const value of values) high = Math.max(high, value); return high; };
+const total = (values) => {
+  let sum = 0;
+  for (let i = 0; i < values.length; i++) sum += values[i];
+  return sum;
+};
+const lowest = (values) => {
+  let low = Infinity;
+  for (let i = 0; i < values.length; i++) low = Math.min(low, values[i]);
+  return low;
+};
+const highest = (values) => {
+  let high = -Infinity;
+  for (let i = 0; i < values.length; i++) high = Math.max(high, values[i]);
+  return high;
+};
 const running = (values) => { let sum = 0; return values.map((value) => (sum += value)); };
 """
 

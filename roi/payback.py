@@ -182,7 +182,7 @@ def saving_benefit(bill_saving, saving_realised, adoption, operating):
 
 @line("USD", "Freed capacity")
 def capacity_freed(bill_saving, saving_realised, adoption, operating):
-    """GPU-hours that are freed and not given back, at their price: they can be used, but they are no cash and no part of the gain."""
+    """What is freed and not given back can be used, but it is no cash and no part of the gain."""
     return bill_saving * (1 - saving_realised) * adoption * operating * one_month
 
 

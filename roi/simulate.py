@@ -65,6 +65,7 @@ class Simulation:
     """What came of it, in USD where it is money.
 
     Attributes:
+        p05: one draw in twenty is worse; with p10, p50 and p90 a percentile of the net gain.
         p_gain: the share of draws with a net gain above zero; `p_gain_error` is the standard error that independent draws
             would have, which a Sobol sequence stays below.
         p_payback: the share that pays back within the horizon.
@@ -78,6 +79,7 @@ class Simulation:
     draws: int
     seed: int
     uncertain: tuple[str, ...]
+    p05: float
     p10: float
     p50: float
     p90: float
@@ -235,7 +237,7 @@ def evaluated(proposal: Proposal, facts: list[Uncertain], values: Array, names: 
 
 def _summary(proposal: Proposal, facts: list[Uncertain], seed: int, found: Outcomes) -> Simulation:
     gains = found.net_gain
-    p10, p50, p90 = np.quantile(gains, [0.1, 0.5, 0.9])
+    p05, p10, p50, p90 = np.quantile(gains, [0.05, 0.1, 0.5, 0.9])
     fan = np.quantile(found.cumulative, [0.1, 0.5, 0.9], axis=0)
     p_gain = float((gains > 0).mean())
     losses = gains[gains < 0]
@@ -245,6 +247,7 @@ def _summary(proposal: Proposal, facts: list[Uncertain], seed: int, found: Outco
         draws=len(gains),
         seed=seed,
         uncertain=tuple(each.path for each in facts),
+        p05=float(p05),
         p10=float(p10),
         p50=float(p50),
         p90=float(p90),

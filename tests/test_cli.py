@@ -303,7 +303,7 @@ def test_simulate_gives_the_same_json_for_the_same_seed_on_any_number_of_workers
 def test_simulate_says_the_odds_in_words(run: Run) -> None:
     outcome = run("simulate", "two-region", "--set", "latency_saved=90")
     assert outcome.code == 0
-    assert re.match(r"\d in 10 odds of a gain \(\d+ %\)\. 8 in 10 outcomes lie between", outcome.out)
+    assert re.match(r"\d in 10 odds of a gain \(\d+ % of 8,192 draws\)\. 8 in 10 outcomes lie between", outcome.out)
 
 
 def test_breakeven_meets_its_target(run: Run) -> None:
@@ -375,7 +375,7 @@ def test_compare_adds_up(run: Run) -> None:
         (["alternatives", "two-region", "nosuch"], "there is no proposal 'nosuch'"),
         (["alternatives", "two-region", "--later", "0"], "later is 0; write a whole number of months from 1 to 60"),
         (["alternatives", "two-region", "--later", "soon"], "Invalid value for '--later'"),
-        (["alternatives", "two-region", "--draws", "10"], "draws is 10; allowed is 100 to 10,000,000"),
+        (["alternatives", "two-region", "--draws", "10"], "draws is 10; allowed is 100 to 1,000,000"),
         (["alternatives", "two-region", "--seed", "-1"], "the seed is -1; write a whole number from 0"),
         (["alternatives", "two-region", "--set", "latency_savd=1"], "did you mean latency_saved?"),
         (["compare", "two-region", "nosuch"], "there is no proposal 'nosuch'"),

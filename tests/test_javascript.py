@@ -2,23 +2,28 @@
 
 import json
 import math
+from dataclasses import replace
 from datetime import date
 
+import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 import roi
 from roi import amounts, charts, words
-from roi.board.page import payload, script
+from roi.board.page import IN_EVERY_DRAW, payload, script
 from roi.drivers import drivers
-from roi.inputs import inputs, model
+from roi.inputs import Input, inputs, model
 from roi.javascript import module
 from roi.lines import Constant, Line, Model, ModelError, Variable, total
 from roi.proposals import Proposal
 from roi.reading import shipped
 from roi.results import Result
-from roi.simulate import on_a_page
+from roi.simulate import on_a_page, outcomes, points, sample
+from roi.uncertain import uncertain
 from roi.units import ONE
+from roi.values import Value
 from tests.browser import chromium, visit
 from tests.strategies import proposals
 
@@ -26,7 +31,7 @@ from tests.strategies import proposals
 REACHABLE = """
 Object.assign(window, { evaluate, money, quantity, figures, boxed, parseAmount });
 Object.assign(window, { verdictOf, showLine, solve, flagSentences, driversOf, flipWords, nearestCrossing, CHARTS });
-Object.assign(window, { simulationOf, oddsSentence });
+Object.assign(window, { simulate, unpacked, quantiles, simulationOf, oddsSentence });
 window.setUnits = (words) => { unitWords = words; };
 """
 
@@ -147,6 +152,8 @@ SETTINGS = [
     ("two-region", {"horizon": 1}),
     ("two-region", {"horizon": 60, "ramp": 0, "delay": 0}),
     ("two-region", {"delay": 60}),
+    ("two-region", {"wait": 6}),
+    ("two-region", {"wait": 20}),
     ("two-region", {"proposed.europe-west4.utilisation": 0.96, "proposed.us-central1.storage_price": 2}),
     ("published-claim", {}),
     ("published-claim", {"upfront_cost": 0}),
@@ -165,11 +172,12 @@ def test_verdict_tiles_and_flags_read_the_same(page, name, changes):
             setUnits(data.unit_words);
             const state = data.proposals[name], values = solve(state.numbers, state.sites);
             const drivers = driversOf(data, state, state.plausible);
+            const simulation = simulationOf(data, state, state, unpacked(data, state));
             return { verdict: verdictOf(data, state, values), flags: flagSentences(data, state, values),
                      tiles: lines.map((line) => showLine(data, values, line)),
                      flips: drivers.map(({ name }) => flipWords(data, state, name, nearestCrossing(data, state, name))),
                      charts: Object.fromEntries(
-                         Object.entries(CHARTS).map(([chart, rows]) => [chart, rows(data, values, drivers)])) };
+                         Object.entries(CHARTS).map(([chart, rows]) => [chart, rows(data, values, drivers, simulation)])) };
         }""",
         [json.loads(json.dumps(data)), name, list(words.TILES)],
     )
@@ -200,6 +208,7 @@ MOVES = [
     {"latency_saved": -200, "delay": 5},
     {"critical_path_share": 1},
     {"horizon": 36},
+    {"wait": 3},
     {"proposed.europe-west4.utilisation": 0.8, "proposed.europe-west4.gpu_price": 5},
 ]
 
@@ -220,11 +229,99 @@ def test_odds_are_the_same_over_the_same_draws(page, changes):
                 const place = parts.length ? state.sites.find((s) => s.fleet === parts[0] && s.region === parts[1]) : state;
                 place.numbers[name] = value;
             }
-            const simulation = simulationOf(data, state, proposal);
+            const simulation = simulationOf(data, state, proposal, unpacked(data, proposal));
             return { ...simulation, sentence: oddsSentence(data, simulation) };
         }""",
         [json.loads(json.dumps(data)), proposal.key, changes],
     )
     assert found["sentence"] == words.odds_sentence(expected)
-    for name in ("p_gain", "p10", "p90", "expected_loss"):
+    for name in ("draws", "p_gain", "p10", "p90", "expected_loss"):
         assert found[name] == pytest.approx(getattr(expected, name), rel=1e-9), name
+    assert [row["month"] for row in found["fan"]] == list(range(len(expected.fan["p50"])))
+    for name, percentile in (("low", "p10"), ("high", "p90")):
+        assert [row[name] for row in found["fan"]] == pytest.approx(expected.fan[percentile], rel=1e-9), name
+
+
+def test_a_proposal_that_was_moved_already_has_the_same_odds_in_both_languages(page):
+    proposal = roi.load("two-region").with_values({"latency_saved": 90, "proposed.europe-west4.utilisation": 0.7})
+    data = payload({proposal.key: proposal}, proposal.key, None, date(2026, 12, 1), False)
+    found = page.evaluate(
+        """([data, key]) => {
+            const proposal = data.proposals[key];
+            return simulationOf(data, proposal, proposal, unpacked(data, proposal));
+        }""",
+        [json.loads(json.dumps(data)), proposal.key],
+    )
+    expected = on_a_page(proposal)[2]
+    assert (found["p_gain"], found["p10"]) == (expected.p_gain, pytest.approx(expected.p10, rel=1e-9))
+
+
+@pytest.mark.parametrize("name", shipped())
+def test_the_draws_are_unpacked_to_the_last_bit(page, name):
+    proposal = roi.load(name)
+    data = payload({name: proposal}, name, None, date(2026, 12, 1), False)
+    unpack = "([data, name]) => unpacked(data, data.proposals[name]).map((values) => [...values])"
+    found = page.evaluate(unpack, [json.loads(json.dumps(data)), name])
+    assert found == [each.values.tolist() for each in on_a_page(proposal)[1]]
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 11, 2048])
+@pytest.mark.parametrize("kind", ["random", "equal", "ascending", "descending", "few"])
+def test_quantiles_are_those_of_numpy(page, count, kind):
+    values = np.random.default_rng(count).normal(0, 1e6, count)
+    kinds = {"equal": values * 0, "ascending": np.sort(values), "descending": -np.sort(values), "few": np.sign(values)}
+    values = kinds.get(kind, values)
+    shares = [0.0, 0.1, 0.5, 0.9, 1.0]
+    found = page.evaluate("([values, shares]) => quantiles(Float64Array.from(values), shares)", [values.tolist(), shares])
+    assert found == pytest.approx(np.quantile(values, shares).tolist(), rel=1e-12)
+
+
+@st.composite
+def uncertain_proposals(draw: st.DrawFn) -> Proposal:
+    """Proposals drawn at random, of which some inputs have a spread around their value."""
+
+    def spread(row: Input, value: Value) -> Value:
+        reach = draw(st.sampled_from([0.0, 0.0, 0.1, 0.7])) * max(abs(value.base), 1.0)
+        low, high = max(value.base - reach, row.range[0]), min(value.base + 2 * reach, row.range[1])
+        return value if row.chosen or row.whole or low == high else value.model_copy(update={"low": low, "high": high})
+
+    found = draw(proposals())
+    inner = {name: spread(inputs()[name], value) for name, value in found.inputs.items()}
+    sites = {
+        fleet: {
+            region: {name: value if name == "share" else spread(inputs()[name], value) for name, value in values.items()}
+            for region, values in regions.items()
+        }
+        for fleet, regions in found.sites.items()
+    }
+    return replace(found, inputs=inner, sites=sites)
+
+
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(proposal=uncertain_proposals())
+def test_every_draw_is_the_same_in_python_and_in_javascript(page, proposal):
+    facts = uncertain(proposal)
+    assume(facts)
+    drawn = sample(proposal, facts, points(len(facts), 1, 0, 64))
+    expected = outcomes(proposal, facts, drawn)
+    moved = [
+        {"name": each.row.name, "site": column, "values": values.tolist()}
+        for each, draws in zip(facts, drawn, strict=True)
+        for column, values in zip(each.columns, each.moved(draws).T, strict=True)
+    ]
+    found = page.evaluate(
+        """({ inputs, sites, months, drawn }) => {
+            const facts = drawn.map((fact) => ({ ...fact, values: Float64Array.from(fact.values) }));
+            const found = Object.entries(simulate(inputs, sites, months, facts));
+            return Object.fromEntries(found.map(([name, values]) => [name, [...values]]));
+        }""",
+        given_to_javascript(proposal) | {"drawn": moved},
+    )
+    result = Result(proposal)
+    bills = max(result["baseline_bill"], result["proposed_bill"]) * 100  # of an outlying draw
+    scale = max(1.0, abs(expected.cumulative).max(), result["upfront_cost"], bills)
+    for name in IN_EVERY_DRAW:
+        python = getattr(expected, name).ravel()
+        assert len(found[name]) == len(python), name
+        for left, right in zip(python.tolist(), found[name], strict=True):
+            assert_same(name, left, right, scale if name != "payback_month" else 1.0)

@@ -44,16 +44,21 @@ EXAMPLES = {
     "bill_saving": [((100,), 0), ((-100,), 100)],
     "months_since_start": [((0, 0), 0), ((7, 0), 7), ((7, 6), 1), ((5, 6), -1)],
     # at once, and after six months of waiting, when month 7 is the first after the start
-    "operating": [((0, 0, 18), 0), ((1, 1, 18), 1), ((18, 18, 18), 1), ((19, 19, 18), 0)]
-    + [((-1, 5, 18), 0), ((0, 6, 18), 0), ((1, 7, 18), 1), ((12, 18, 18), 1), ((13, 19, 18), 0)],
+    "operating": [
+        *(((0, 0, 18), 0), ((1, 1, 18), 1), ((18, 18, 18), 1), ((19, 19, 18), 0)),
+        *(((-1, 5, 18), 0), ((0, 6, 18), 0), ((1, 7, 18), 1), ((12, 18, 18), 1), ((13, 19, 18), 0)),
+    ],
     # delay 2, ramp 3: a third in month 3, two thirds in month 4, all from month 5; a ramp of 0 is full at once
     "adoption": [((2, 2, 3), 0), ((3, 2, 3), 1 / 3), ((5, 2, 3), 1), ((9, 2, 3), 1), ((1, 0, 0), 1), ((1, 0, 1), 1)],
     "release_benefit": [((400_000, 0.6, 1 / 3, 1), 80_000), ((400_000, 0.6, 1, 0), 0)],
     "saving_benefit": [((10_000, 0.5, 1, 1), 5_000), ((10_000, 0.5, 1, 0), 0)],
+    "capacity_freed": [((10_000, 0.3, 1, 1), 7_000), ((10_000, 0.3, 0.5, 1), 3_500), ((10_000, 0.3, 1, 0), 0)],
     "running_cost": [((70_613, 1), 70_613), ((70_613, 0), 0)],
-    "upfront": [((0, 0, 18, 2_000_000), 2_000_000), ((1, 1, 18, 2_000_000), 0)]
-    # six months of waiting, a start in the last month, and one beyond it
-    + [((-1, 5, 18, 2_000_000), 0), ((0, 6, 18, 2_000_000), 2_000_000), ((0, 18, 18, 9), 9), ((0, 19, 18, 2_000_000), 0)],
+    # at once, after six months of waiting, in the last month, and beyond it
+    "upfront": [
+        *(((0, 0, 18, 2_000_000), 2_000_000), ((1, 1, 18, 2_000_000), 0)),
+        *(((-1, 5, 18, 2_000_000), 0), ((0, 6, 18, 2_000_000), 2_000_000), ((0, 18, 18, 9), 9), ((0, 19, 18, 2_000_000), 0)),
+    ],
     "benefit": [((80_000, 5_000), 85_000)],
     "cost": [((70_000, 2_000_000), 2_070_000)],
     "net_cash": [((85_000, 70_000), 15_000)],
@@ -64,6 +69,7 @@ EXAMPLES = {
     "discounted_cost": [((110, 1 / 1.1), 100)],
     "release_benefit_total": [(([0.0, 80.0, 160.0],), 240)],
     "saving_benefit_total": [(([0.0, 80.0, 160.0],), 240)],
+    "capacity_freed_total": [(([0.0, 80.0, 160.0],), 240)],
     "running_cost_total": [(([0.0, 80.0, 160.0],), 240)],
     "upfront_total": [(([100.0, 0.0, 0.0],), 100)],
     "net_gain": [(([-100.0, 30.0, 80.0],), 10)],
@@ -110,7 +116,7 @@ LINES = {each.name: each for each in lines_of(payback)}
 
 ANSWERS = {
     *("net_gain", "npv", "benefit_cost_ratio", "roi_net", "peak_cash_out", "payback_month", "payback_sustained"),
-    *("release_benefit_total", "saving_benefit_total", "running_cost_total", "upfront_total"),
+    *("release_benefit_total", "saving_benefit_total", "capacity_freed_total", "running_cost_total", "upfront_total"),
     *("baseline_bill", "proposed_bill"),
 }
 """What people read; every other line must feed one of these, a check or a flag."""

@@ -96,6 +96,8 @@ def test_libreoffice_gives_the_answer_and_follows_a_changed_input(tmp_path):
         {"horizon": 60, "delay": 0, "ramp": 0},
         {"horizon": 1, "latency_saved": -50},
         {"upfront_cost": 0, "discount_rate": 0},
+        {"wait": 6, "horizon": 24},
+        {"wait": 20},
         {"proposed.europe-west4.gpu_price": 5, "proposed.us-central1.utilisation": 0.9},
     ]
     regions = roi.load("two-region").regions

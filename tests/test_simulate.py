@@ -1,5 +1,6 @@
 """Odds: the same seed gives the same answer, and the answer is what can be computed without drawing."""
 
+import base64
 import dataclasses
 
 import numpy as np
@@ -9,7 +10,7 @@ import roi
 from roi import InputError, words
 from roi.inputs import inputs
 from roi.reading import parse
-from roi.simulate import BLOCK, on_a_page, points, simulate, uncertain
+from roi.simulate import BLOCK, Packed, on_a_page, points, simulate, uncertain
 from tests.test_reading import GOOD
 
 
@@ -73,12 +74,32 @@ def test_a_value_set_by_hand_takes_its_draws_along_and_stays_the_same_fact():
     before, drawn, _ = on_a_page(proposal)
     after, same, _ = on_a_page(proposal.with_values({"latency_saved": 90, "proposed.europe-west4.utilisation": 0.7}))
     assert [each.path for each in after] == [each.path for each in before]
-    assert np.array_equal(drawn, same)
+    for left, right in zip(drawn, same, strict=True):
+        assert np.array_equal(left.values, right.values)
     moves = {each.path: each.moves for each in after if any(each.moves)}
     assert moves == {"latency_saved": (-30,), "default.utilisation": (0, 0, pytest.approx(0.1))}
     # and back again
     back = proposal.with_values({"latency_saved": 90}).with_values({"latency_saved": 120})
     assert simulate(back, draws=1_000) == simulate(proposal, draws=1_000)
+
+
+def test_the_draws_on_a_page_are_steps_between_the_lowest_and_the_highest():
+    draws = np.array([2.0, 0.5, 0.5, 12.5, 7.123456])
+    packed = Packed.of(draws, whole=False)
+    assert (packed.low, packed.high) == (0.5, 12.5)
+    assert packed.steps.tolist() == [8192, 0, 0, 65535, 36172]  # 65,535 x 1.5 / 12 = 8,191.9; x 6.623456 / 12 = 36,172.4
+    assert packed.values == pytest.approx(draws, abs=12 / 65_535 / 2)
+    assert Packed.of(np.array([3.0, 3.0]), whole=False).values.tolist() == [3, 3]
+    assert Packed.of(np.array([1.0, 4.0, 2.0, 60.0]), whole=True).values.tolist() == [1, 4, 2, 60]
+    assert base64.b64decode(Packed.of(np.array([0.0, 65_535.0, 258.0]), whole=True).text) == b"\0\0\xff\xff\x02\x01"
+
+
+def test_the_odds_on_a_page_are_computed_once():
+    before = on_a_page.cache_info().misses
+    odds = on_a_page(only("latency_saved", 40, 120, 180))[2]
+    assert on_a_page(only("latency_saved", 40, 120, 180))[2] is odds
+    assert on_a_page(only("latency_saved", 40, 120, 190))[2] != odds
+    assert on_a_page.cache_info().misses == before + 2
 
 
 def test_the_fan_holds_the_cumulative_cash_by_month():
@@ -119,12 +140,13 @@ def test_without_any_range_there_are_no_odds():
 @pytest.mark.parametrize(
     ("share", "said"),
     [
-        (1, "More than 19 in 20"),
-        (0.951, "More than 19 in 20"),
-        (0.95, "10 in 10"),
+        (1, "More than 9 in 10"),
+        (0.95, "More than 9 in 10"),
+        (0.9499, "9 in 10"),
         (0.7, "7 in 10"),
         (0.649, "6 in 10"),
-        (0.04, "Fewer than 1 in 20"),
+        (0.05, "1 in 10"),
+        (0.0499, "Fewer than 1 in 10"),
     ],
 )
 def test_odds_read_as_people_say_them(share, said):
@@ -134,5 +156,6 @@ def test_odds_read_as_people_say_them(share, said):
 def test_odds_in_a_sentence():
     found = dataclasses.replace(simulate(roi.load("two-region"), draws=100), p_gain=0.72, p10=-1.5e6, p90=2e6, expected_loss=7e5)
     assert words.odds_sentence(found) == (
-        "7 in 10 odds of a gain (72 %). 8 in 10 outcomes lie between -$1.5M and $2.0M. Where it loses, it loses $700K on average."
+        "7 in 10 odds of a gain (72 % of 100 draws). 8 in 10 outcomes lie between -$1.5M and $2.0M. "
+        "Where it loses, it loses $700K on average."
     )

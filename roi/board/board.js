@@ -13,19 +13,21 @@ const FLEETS = ["baseline", "proposed"];
 const siteNumbers = (site) => ({ ...site.numbers, is_proposed: FLEETS.indexOf(site.fleet) });
 const solve = (numbers, sites) => evaluate(numbers, sites.map(siteNumbers), monthsOf(numbers.horizon));
 
+// Net gain at each value of one input, all others as they are.
+function netGains(state, name, values) {
+  const months = monthsOf(name === "horizon" ? Math.max(...values) : state.numbers.horizon);
+  return simulate(state.numbers, state.sites.map(siteNumbers), months, [{ name, site: 0, values: Float64Array.from(values) }]).net_gain;
+}
+
 // The crossing of one input nearest to its present value, as roi/breakeven.py finds it.
 function nearestCrossing(data, state, name) {
-  const now = state.numbers[name];
-  const sites = state.sites.map(siteNumbers);
-  const gains = (value) => evaluate({ ...state.numbers, [name]: value }, sites,
-    monthsOf(name === "horizon" ? value : state.numbers.horizon)).net_gain >= 0;
-  const points = data.grids[name];
+  const now = state.numbers[name], points = data.grids[name], gains = netGains(state, name, points);
   const found = [];
-  let left = gains(points[0]);
   for (let index = 1; index < points.length; index++) {
-    const right = gains(points[index]);
-    if (right !== left) found.push(data.inputs[name].whole ? points[index] : bisect(gains, points[index - 1], points[index], left));
-    left = right;
+    const left = gains[index - 1] >= 0;
+    if (gains[index] >= 0 === left) continue;
+    const gainsAt = (value) => netGains(state, name, [value])[0] >= 0;
+    found.push(data.inputs[name].whole ? points[index] : bisect(gainsAt, points[index - 1], points[index], left));
   }
   return found.length ? found.reduce((best, value) => (Math.abs(value - now) < Math.abs(best - now) ? value : best)) : null;
 }
@@ -76,12 +78,9 @@ function answerSentence(data, values) {
 
 // What moves the answer, as in roi/drivers.py; `order` keeps the inputs where they were while a slider moves.
 function driversOf(data, state, plausible, order) {
-  const sites = state.sites.map(siteNumbers);
-  const gain = (name, value) =>
-    evaluate({ ...state.numbers, [name]: value }, sites, monthsOf(name === "horizon" ? value : state.numbers.horizon)).net_gain;
   const found = data.main.filter((name) => plausible[name]).map((name) => {
-    const [low, high] = plausible[name];
-    return { name, low, high, atLow: gain(name, low), atHigh: gain(name, high) };
+    const [low, high] = plausible[name], [atLow, atHigh] = netGains(state, name, plausible[name]);
+    return { name, low, high, atLow, atHigh };
   });
   const swing = ({ atLow, atHigh }) => Math.abs(atHigh - atLow);
   const place = order && new Map(order.map((name, index) => [name, index]));
@@ -125,8 +124,8 @@ function simulationOf(data, state, proposal, draws) {
     expected_loss: losses.length ? -losses.reduce((sum, loss) => sum + loss, 0) / losses.length : 0,
     fan: months.map((month) => {
       for (let draw = 0; draw < inMonth.length; draw++) inMonth[draw] = cumulative[draw * months.length + month];
-      const [low, middle, high] = quantiles(inMonth, [0.1, 0.5, 0.9]);
-      return { month, p10: low, p50: middle, p90: high };
+      const [low, high] = quantiles(inMonth, [0.1, 0.9]);
+      return { month, low, high };
     }),
   };
 }
@@ -229,7 +228,7 @@ const LIMITS = {
     return { low: low - room, high: high + room };
   },
   cumulative: ({ months, fan }) => {
-    const cash = [...months.map((row) => row.cumulative), ...fan.flatMap((row) => [row.p10, row.p90])];
+    const cash = [...months.map((row) => row.cumulative), ...fan.flatMap((row) => [row.low, row.high])];
     return { low: Math.min(0, ...cash), high: Math.max(0, ...cash) || 1, last: months.length - 1 };
   },
   bridge: ({ parts }) => {
@@ -239,6 +238,83 @@ const LIMITS = {
     return { low, high: high + (high - low || 1) * 0.3 };
   },
 };
+
+// --- the proposal as a file -------------------------------------------------------------------------------------------------
+
+// A value as the file says it, of an input of which the proposal says this: null where it is left at the default.
+function valueInFile(row, said, number) {
+  const { file, ...kept } = said ?? {}; // what was measured is written out, since the file stays where it is
+  const then = said ? said.base : row.default;
+  if (number === then) return said ? kept : null;
+  const spread = movedSpread(row, said ?? row.spread, number, number - then);
+  const source = spread ? "set by hand in the app; its range moved along" : "set by hand in the app";
+  return { base: number, ...spread, source, date: new Date().toISOString().slice(0, 10) };
+}
+
+// What is said of a spread, moved along with its base within what the input allows; null where nothing is said, or nothing is left.
+function movedSpread({ range }, said, base, move) {
+  const { low, high, covers, shape, values, weights } = said ?? {};
+  const moved = (value) => Number(Math.min(Math.max(value + move, range[0]), range[1]).toPrecision(12));
+  if (shape === "empirical") return { shape, values: values.map(moved) };
+  if (shape === "discrete") {
+    const shares = new Map(); // by value: at the end of the range several may meet
+    values.forEach((value, index) => shares.set(moved(value), (shares.get(moved(value)) ?? 0) + weights[index]));
+    return shares.size > 1 ? { shape, values: [...shares.keys()], weights: [...shares.values()] } : null;
+  }
+  if (low === undefined || low === null) return null;
+  const ends = { low: Math.min(moved(low), base), high: Math.max(moved(high), base) };
+  return ends.low === ends.high || (shape === "lognormal" && ends.low <= 0) ? null : { ...ends, covers, shape };
+}
+
+// The facts that the file has for each of the proposal's, by its path: a region that is moved away from the default that it shares
+// with others becomes a fact of its own.
+function factsInFile(data, proposal, state) {
+  const inFile = ({ path, name, columns }) => columns.flatMap((column) => {
+    const row = data.inputs[name], scalar = row.axis === "scalar", place = (of) => (scalar ? of : of.sites[column]);
+    const { said, fleet, region } = place(proposal), value = valueInFile(row, said[name], place(state).numbers[name]);
+    if (value === null) return [path];
+    return value.values || value.low !== value.high ? [scalar ? name : `${fleet}.${region}.${name}`] : [];
+  });
+  return Object.fromEntries(proposal.odds.map((fact) => [fact.path, [...new Set(inFile(fact))]]));
+}
+
+const TIED = 0.999; // what are one fact here and several in the file are correlated by this; a file takes no 1
+
+function correlationsInFile({ correlations }, facts) {
+  const tie = (index) => (index ? TIED : 1);
+  const between = correlations.flatMap(({ between: [first, second], coefficient, source }) =>
+    facts[first].flatMap((a, i) => facts[second].map((b, j) => ({ between: [a, b], coefficient: coefficient * tie(i) * tie(j), source }))));
+  const ties = Object.values(facts).flatMap((paths) => paths.flatMap((a, i) => paths.slice(i + 1).map((b) =>
+    ({ between: [a, b], coefficient: TIED * tie(i), source: "one default, of which a region was moved in the app" }))));
+  return [...between, ...ties];
+}
+
+// The proposal with the present numbers as YAML: its odds are those of the page, as far as a file can say them.
+function yamlOf(data, proposal, state) {
+  const quoted = JSON.stringify; // a JSON string is a YAML string
+  const flow = (fields) => `{${Object.entries(fields).filter(([, content]) => content !== undefined)
+    .map(([field, content]) => `${field}: ${field === "date" ? content : quoted(content)}`).join(", ")}}`;
+  const rows = (said, numbers, indent) => Object.entries(numbers).flatMap(([name, number]) => {
+    const value = valueInFile(data.inputs[name], said[name], number);
+    return value ? [`${indent}${name}: ${flow(value)}`] : [];
+  });
+  const { name, owner, decision, said, sites, pilot } = proposal;
+  const lines = [`name: ${quoted(name)}`, `owner: ${quoted(owner)}`, `decision: ${quoted(decision)}`];
+  const section = (head, rows) => { if (rows.length) lines.push(head, ...rows); };
+  section("inputs:", rows(said, state.numbers, "  "));
+  for (const fleet of FLEETS) {
+    lines.push(`${fleet}:`);
+    sites.forEach((site, index) => {
+      if (site.fleet !== fleet) return;
+      const own = rows(site.said, state.sites[index].numbers, "    ");
+      lines.push(`  ${quoted(site.region)}:${own.length ? "" : " {}"}`, ...own);
+    });
+  }
+  const facts = factsInFile(data, proposal, state), measures = pilot ? pilot.measures.flatMap((path) => facts[path]) : [];
+  section("correlations:", correlationsInFile(proposal, facts).map((each) => `  - ${flow(each)}`));
+  if (measures.length) lines.push(`pilot: ${flow({ ...pilot, measures })}`);
+  return `${lines.join("\n")}\n`;
+}
 
 // --- one board --------------------------------------------------------------------------------------------------------------
 
@@ -266,6 +342,7 @@ class BoardView {
     this.state = this.proposalState();
     this.draws = unpacked(this.data, this.proposal);
     this.views = {};
+    this.written = {}; // the value of each input as the page shows it
     for (const action of this.all("[data-role=actions]")) action.hidden = false;
     this.listen();
     this.update({ settled: true });
@@ -417,7 +494,7 @@ class BoardView {
     if (what === "reset") { this.state = this.proposalState(); this.notice(""); this.update({ settled: true }); }
     if (what === "share") this.share();
     if (what === "keep") this.keepScenario();
-    if (what === "yaml") download(`${this.key}.yaml`, "application/yaml", this.yaml());
+    if (what === "yaml") download(`${this.key}.yaml`, "application/yaml", yamlOf(this.data, this.proposal, this.state));
     if (what === "json") download(`${this.key}.json`, "application/json", this.json());
     if (what === "csv") download(`${this.key}-months.csv`, "text/csv", this.csv());
   }
@@ -437,7 +514,7 @@ class BoardView {
     }
     for (const element of this.all('[data-label="npv"]')) element.textContent = `NPV at ${quantity(state.numbers.discount_rate, "%")}`;
     this.showVersus(values);
-    this.showInputs();
+    this.showInputs(settled);
     this.role("verdict").textContent = verdictOf(data, state, values);
     this.showFlags(values);
     this.drivers = driversOf(data, state, this.proposal.plausible, settled ? null : this.drivers.map((driver) => driver.name));
@@ -466,10 +543,13 @@ class BoardView {
     return solve({ ...numbers, ...shared }, sites).net_gain;
   }
 
-  showInputs() {
+  // While a slider moves, only what moved is written.
+  showInputs(settled) {
     for (const path of this.paths()) {
       const { row, name, now, then } = this.place(path);
       const value = now.numbers[name], changed = value !== then.numbers[name];
+      if (!settled && this.written[path] === value) continue;
+      this.written[path] = value;
       for (const element of this.elements(path)) {
         if (element.matches("input[type=range]")) {
           element.min = Math.min(row.slider[0], value, then.numbers[name]);
@@ -714,32 +794,6 @@ class BoardView {
     } catch {
       this.notice(`Copy this link to exactly these numbers: ${address}`);
     }
-  }
-
-  yaml() {
-    const quoted = JSON.stringify; // a JSON string is a YAML string
-    const value = (said, number, changed) => {
-      if (!changed) return { ...said };
-      const inside = said?.low <= number && number <= said?.high;
-      return { base: number, ...(inside ? { low: said.low, high: said.high } : {}), source: "set by hand in the app", date: new Date().toISOString().slice(0, 10) };
-    };
-    const flow = (fields) => `{${Object.entries(fields).map(([field, content]) => `${field}: ${field === "date" ? content : quoted(content)}`).join(", ")}}`;
-    const rows = (said, numbers, then, indent) => Object.keys(numbers)
-      .filter((name) => said[name] || numbers[name] !== then[name])
-      .map((name) => `${indent}${name}: ${flow(value(said[name], numbers[name], numbers[name] !== then[name]))}`);
-    const { name, owner, decision, said, numbers, sites } = this.proposal;
-    const lines = [`name: ${quoted(name)}`, `owner: ${quoted(owner)}`, `decision: ${quoted(decision)}`];
-    const scalars = rows(said, this.state.numbers, numbers, "  ");
-    if (scalars.length) lines.push("inputs:", ...scalars);
-    for (const fleet of FLEETS) {
-      lines.push(`${fleet}:`);
-      sites.forEach((site, index) => {
-        if (site.fleet !== fleet) return;
-        const own = rows(site.said, this.state.sites[index].numbers, site.numbers, "    ");
-        lines.push(`  ${quoted(site.region)}:${own.length ? "" : " {}"}`, ...own);
-      });
-    }
-    return `${lines.join("\n")}\n`;
   }
 
   json() {
