@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roi import InputError, Proposal, Result, __version__, load, report
+from roi.evidence.commands import app as evidence
 from roi.files import write_whole
 from roi.inputs import inputs, model
 from roi.lines import did_you_mean
@@ -30,6 +31,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.add_typer(evidence, name="evidence")
 
 OneProposal = Annotated[str, typer.Argument(metavar="PROPOSAL", help="A YAML file, or a shipped proposal's name.")]
 Settings = Annotated[

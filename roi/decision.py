@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import numpy as np
 
@@ -74,7 +75,7 @@ def _reversal(proposal: Proposal, others: Sequence[Proposal], best: Alternative)
     at = tried.index(now)
     crossings = []
     for walk in (tried[at::-1], tried[at:]):
-        for near, far in zip(walk, walk[1:], strict=False):
+        for near, far in pairwise(walk):
             overtaking = max(weighed[far].values(), key=expected)
             if overtaking.name != best.name:
                 leads = [expected(weighed[value][best.name]) - expected(weighed[value][overtaking.name]) for value in (near, far)]

@@ -148,6 +148,46 @@ def portfolio_page(found: Portfolio) -> str:
     )
 
 
+MOST_FACTS = 12
+"""Facts that the table of a report lists, the one that moves the net gain most first."""
+
+
+def influence_table(result: Result) -> str:
+    """Which facts the spread of the net gain comes from, and what measuring each is worth at most, as an HTML table."""
+    from roi.information import value_of_measuring
+    from roi.sensitivity import sensitivity
+    from roi.uncertain import uncertain
+
+    proposal = result.proposal
+    template = _templates().get_template("influence.html.j2")
+    if not uncertain(proposal):
+        return template.render(heads=[], rows=[], sentences=[words.SENTENCES["no_odds"]])
+    found, information = sensitivity(proposal), value_of_measuring(proposal)
+    worth = {each.label: amounts.money(each.evppi) for each in information.facts}
+    heads, *rows = words.influence_rows(found)
+    others = len(rows) - MOST_FACTS
+    return template.render(
+        heads=[*heads, "Worth measuring, at most"],
+        rows=[[*row, worth[row[0]]] for row in rows[:MOST_FACTS]],
+        sentences=[
+            *([f"Each of the other {others} facts moves it less."] if others > 0 else []),
+            words.measure_sentence(information),
+            *words.sensitivity_sentences(proposal, found),
+        ],
+    )
+
+
+def break_even_curve(result: Result, first: str, second: str) -> str:
+    """The pairs of two inputs at which the net gain is zero, as an HTML figure."""
+    from roi import charts
+
+    labels = " and ".join(inputs()[name].label.lower() for name in (first, second))
+    return (
+        f'<figure style="max-width: 720px"><div class="chart">{charts.pair_svg(result, first, second)}</div>'
+        f"<figcaption>Break-even of {labels}, the others as they are</figcaption></figure>"
+    )
+
+
 def monthly_table(result: Result) -> str:
     """The cash of each month in whole dollars as an HTML table."""
     known = model()

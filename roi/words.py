@@ -40,10 +40,19 @@ SENTENCES = {
     "recommend_later": "Not now. {name}: {figure} of {npv}, against {now} for starting now.",
     "recommend_staged": "Measure first, for {cost}, then start or not: {figure} of {npv}, against {now} for starting now.",
     "recommend_other": "Not this. {name} instead: {figure} of {npv}, against {now} for starting this now.",
-    "npv": "a net present value",
-    "expected_npv": "an expected net present value",
-    "reverses": "The better choice becomes ‘{name}’ if {condition} about {value}.",
+    "npv": "an NPV",
+    "expected_npv": "an average NPV over the draws",
+    "reverses": "'{name}' becomes better if {condition} about {value}.",
     "stands": "No {input} on its slider changes that.",
+    "worst": "One outcome in twenty is worse than {worst}.",
+    "cash_out": "The most out of pocket stays within {peak} in 9 of 10 outcomes.",
+    "returns": "Comes back to zero in month {first}, and stays there from month {last}.",
+    "returns_once": "Comes back to zero in month {first}, and stays there.",
+    "returns_at_once": "No money is ever out of pocket.",
+    "returns_never": "Does not come back to zero within {horizon}.",
+    "returns_then_falls": "Comes back to zero in month {first}, and falls below it again.",
+    "decides": "{now}, flips {flips}",
+    "decides_never": "{now}, no allowed value flips the answer",
     "measure": "Measuring the {fact} first is worth at most {worth}; knowing everything at most {everything}.",
     "measure_together": "Measuring any one fact first is worth nothing; knowing everything is worth at most {everything}.",
     "measure_nothing": "Nothing is worth measuring first: the decision would be the same.",
@@ -149,6 +158,39 @@ def odds_sentence(simulation: Simulation | Odds | None) -> str:
     )
     loss = simulation.expected_loss
     return f"{sentence} {SENTENCES['if_it_loses'].format(loss=amounts.money(loss))}" if loss else sentence
+
+
+def worst_sentence(simulation: Simulation | None) -> str:
+    """How bad it can plausibly get."""
+    return SENTENCES["no_odds"] if simulation is None else SENTENCES["worst"].format(worst=amounts.money(simulation.p05))
+
+
+def cash_out_sentence(simulation: Simulation | None) -> str:
+    """How much money can plausibly be out of pocket."""
+    return "" if simulation is None else SENTENCES["cash_out"].format(peak=amounts.money(simulation.peak_cash_out_p90))
+
+
+def returns_sentence(result: Result) -> str:
+    """When cumulative cash first comes back to zero and when it does so for good."""
+    first, last = result["payback_month"], result["payback_sustained"]
+    if not first:
+        key = "returns_at_once"
+    elif math.isinf(first):
+        key = "returns_never"
+    elif math.isinf(last):
+        key = "returns_then_falls"
+    else:
+        key = "returns_once" if first == last else "returns"
+    shown = {
+        name: f"{amounts.half_up(month, 1):.1f}" for name, month in (("first", first), ("last", last)) if math.isfinite(month)
+    }
+    return SENTENCES[key].format(horizon=months(result["horizon"]), **shown)
+
+
+def decides(result: Result, name: str, value: float | None) -> str:
+    """What a main input is now, and where the answer flips."""
+    key = "decides_never" if value is None else "decides"
+    return SENTENCES[key].format(now=inputs()[name].show(result[name]), flips=flips(result, name, value))
 
 
 def measure_sentence(found: Information) -> str:

@@ -12,6 +12,7 @@ from roi import amounts, words
 from roi.board import Board, Page
 from roi.board.page import assumptions, script, vega
 from roi.charts import SPECIFICATIONS
+from roi.decision import decide, recommendation
 from roi.drivers import drivers
 from roi.inputs import inputs
 from roi.reading import parse, shipped
@@ -444,6 +445,30 @@ def test_the_odds_follow_a_slider(opened):
     set_box(page, "latency_saved", "90")
     changed = roi.load("two-region").with_values({"latency_saved": 90})
     assert page.text_content("[data-role=odds]") == words.odds_sentence(on_a_page(changed)[2])
+
+
+def test_the_reasons_follow_a_slider_and_the_recommendation_says_that_it_does_not(opened):
+    page, proposal = opened.page, roi.load("two-region")
+    assert page.text_content(".recommendation") == recommendation(decide(proposal))
+    assert page.locator("[data-role=own]").first.is_hidden()
+    for changes in ({}, {"latency_saved": 90}, {"latency_saved": 90, "value_per_release_day": 400_000}):
+        for name, value in changes.items():
+            set_box(page, name, str(value))
+        result = roi.evaluate(proposal, changes)
+        odds = on_a_page(result.proposal)[2]
+        expected = [words.worst_sentence(odds), words.returns_sentence(result), words.cash_out_sentence(odds)]
+        assert page.locator(".reasons [data-role]:is(li)").all_text_contents() == expected
+        deciders = [f"{inputs()[each.name].label} {words.decides(result, each.name, each.flips)}" for each in drivers(result)[:3]]
+        for at, said in enumerate(deciders):
+            expect(page.locator(".deciders li").nth(at)).to_contain_text(said)
+        kinds = [
+            amounts.money(result[name]) for name in ("saving_benefit_total", "release_benefit_total", "capacity_freed_total")
+        ]
+        assert page.locator(".reasons dd").all_text_contents() == kinds
+    assert "the recommendation is for its own numbers" in page.text_content("[data-role=changed]")
+    assert page.locator("p[data-role=own]").is_visible()
+    page.click("[data-do=reset]")
+    assert page.locator("p[data-role=own]").is_hidden()
 
 
 BAND = '[data-chart="cumulative"] svg .mark-area path'

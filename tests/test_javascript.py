@@ -18,7 +18,7 @@ from roi.inputs import Input, inputs, model
 from roi.javascript import module
 from roi.lines import Constant, Line, Model, ModelError, Variable, total
 from roi.proposals import Proposal
-from roi.reading import shipped
+from roi.reading import parse, shipped
 from roi.results import Result
 from roi.simulate import on_a_page, outcomes, points, sample
 from roi.uncertain import uncertain
@@ -31,8 +31,18 @@ from tests.strategies import proposals
 REACHABLE = """
 Object.assign(window, { evaluate, money, quantity, figures, boxed, parseAmount });
 Object.assign(window, { verdictOf, showLine, solve, flagSentences, driversOf, flipWords, nearestCrossing, CHARTS });
-Object.assign(window, { simulate, unpacked, quantiles, simulationOf, oddsSentence });
+Object.assign(window, { yamlOf, simulate, unpacked, quantiles, simulationOf, oddsSentence });
 window.setUnits = (words) => { unitWords = words; };
+window.stateWith = (proposal, changes) => {
+  const copied = (each) => ({ ...each, numbers: { ...each.numbers } });
+  const state = { numbers: { ...proposal.numbers }, sites: proposal.sites.map(copied) };
+  for (const [path, value] of Object.entries(changes)) {
+    const parts = path.split("."), name = parts.pop();
+    const place = parts.length ? state.sites.find((site) => site.fleet === parts[0] && site.region === parts[1]) : state;
+    place.numbers[name] = value;
+  }
+  return state;
+};
 """
 
 
@@ -54,6 +64,11 @@ def given_to_javascript(proposal: Proposal) -> dict:
         for fleet, region in proposal.regions
     ]
     return {"inputs": scalars, "sites": sites, "months": list(range(int(scalars["horizon"]) + 1))}
+
+
+def described(proposal: Proposal) -> dict:
+    """The data of a page with this proposal, as the browser reads it."""
+    return json.loads(json.dumps(payload({proposal.key: proposal}, proposal.key, None, date(2026, 12, 1), False)))
 
 
 # Playwright hands back Infinity and NaN as they are.
@@ -166,7 +181,6 @@ SETTINGS = [
 @pytest.mark.parametrize(("name", "changes"), SETTINGS)
 def test_verdict_tiles_and_flags_read_the_same(page, name, changes):
     result = roi.evaluate(roi.load(name), changes)
-    data = payload({name: result.proposal}, name, None, date(2026, 12, 1), False)
     answer = page.evaluate(
         """([data, name, lines]) => {
             setUnits(data.unit_words);
@@ -179,7 +193,7 @@ def test_verdict_tiles_and_flags_read_the_same(page, name, changes):
                      charts: Object.fromEntries(
                          Object.entries(CHARTS).map(([chart, rows]) => [chart, rows(data, values, drivers, simulation)])) };
         }""",
-        [json.loads(json.dumps(data)), name, list(words.TILES)],
+        [described(result.proposal), name, list(words.TILES)],
     )
     assert answer["verdict"] == words.verdict(result)
     assert answer["flags"] == result.flags
@@ -217,22 +231,14 @@ MOVES = [
 def test_odds_are_the_same_over_the_same_draws(page, changes):
     proposal = roi.load("two-region")
     _, _, expected = on_a_page(proposal.with_values(changes))
-    data = payload({proposal.key: proposal}, proposal.key, None, date(2026, 12, 1), False)
     found = page.evaluate(
         """([data, key, changes]) => {
             setUnits(data.unit_words);
             const proposal = data.proposals[key];
-            const copied = (each) => ({ ...each, numbers: { ...each.numbers } });
-            const state = { numbers: { ...proposal.numbers }, sites: proposal.sites.map(copied) };
-            for (const [path, value] of Object.entries(changes)) {
-                const parts = path.split("."), name = parts.pop();
-                const place = parts.length ? state.sites.find((s) => s.fleet === parts[0] && s.region === parts[1]) : state;
-                place.numbers[name] = value;
-            }
-            const simulation = simulationOf(data, state, proposal, unpacked(data, proposal));
+            const simulation = simulationOf(data, stateWith(proposal, changes), proposal, unpacked(data, proposal));
             return { ...simulation, sentence: oddsSentence(data, simulation) };
         }""",
-        [json.loads(json.dumps(data)), proposal.key, changes],
+        [described(proposal), proposal.key, changes],
     )
     assert found["sentence"] == words.odds_sentence(expected)
     for name in ("draws", "p_gain", "p10", "p90", "expected_loss"):
@@ -244,13 +250,12 @@ def test_odds_are_the_same_over_the_same_draws(page, changes):
 
 def test_a_proposal_that_was_moved_already_has_the_same_odds_in_both_languages(page):
     proposal = roi.load("two-region").with_values({"latency_saved": 90, "proposed.europe-west4.utilisation": 0.7})
-    data = payload({proposal.key: proposal}, proposal.key, None, date(2026, 12, 1), False)
     found = page.evaluate(
         """([data, key]) => {
             const proposal = data.proposals[key];
             return simulationOf(data, proposal, proposal, unpacked(data, proposal));
         }""",
-        [json.loads(json.dumps(data)), proposal.key],
+        [described(proposal), proposal.key],
     )
     expected = on_a_page(proposal)[2]
     assert (found["p_gain"], found["p10"]) == (expected.p_gain, pytest.approx(expected.p10, rel=1e-9))
@@ -259,9 +264,8 @@ def test_a_proposal_that_was_moved_already_has_the_same_odds_in_both_languages(p
 @pytest.mark.parametrize("name", shipped())
 def test_the_draws_are_unpacked_to_the_last_bit(page, name):
     proposal = roi.load(name)
-    data = payload({name: proposal}, name, None, date(2026, 12, 1), False)
     unpack = "([data, name]) => unpacked(data, data.proposals[name]).map((values) => [...values])"
-    found = page.evaluate(unpack, [json.loads(json.dumps(data)), name])
+    found = page.evaluate(unpack, [described(proposal), name])
     assert found == [each.values.tolist() for each in on_a_page(proposal)[1]]
 
 
@@ -325,3 +329,128 @@ def test_every_draw_is_the_same_in_python_and_in_javascript(page, proposal):
         assert len(found[name]) == len(python), name
         for left, right in zip(python.tolist(), found[name], strict=True):
             assert_same(name, left, right, scale if name != "payback_month" else 1.0)
+
+
+# --- the file that the page gives back ---------------------------------------------------------------------------------------
+
+SHAPES = """
+name: Of every shape
+owner: platform team
+decision: Fund it, or not
+inputs:
+  latency_saved: {base: 120, shape: empirical, file: measured.csv, source: Trial, date: 2026-06-24}
+  value_per_release_day: {base: 250_000, low: 150_000, high: 500_000, covers: 0.9, shape: lognormal}
+  releases_per_month: {base: 0.6, low: 0.5, high: 0.9, covers: 0.95, shape: pert}
+  critical_path_share: {base: 0.8, shape: discrete, values: [0.6, 0.8, 1], weights: [0.2, 0.5, 0.3]}
+  upfront_cost: {base: 2e6, low: 1.5e6, high: 2.5e6, shape: normal}
+  steps_per_run: {base: 1_440_000, low: 1_200_000, high: 1_500_000, shape: uniform}
+  delay: 2
+baseline:
+  us-central1: {gpu_price: {base: 11, low: 9, high: 13}}
+proposed:
+  us-central1: {share: 0.5}
+  "a: \\"b\\"": {share: 0.5}
+correlations:
+  - {between: [default.utilisation, latency_saved], coefficient: -0.6, source: "Busy fleets, slow steps"}
+  - {between: [value_per_release_day, releases_per_month], coefficient: 0.5}
+pilot: {months: 2, cost: 50_000, measures: [value_per_release_day, default.utilisation], date: 2026}
+"""
+PLACE = "proposed.us-central1"
+
+
+@pytest.fixture(scope="module")
+def of_every_shape(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shapes")
+    (folder / "measured.csv").write_text("latency_saved\n60\n95\n118\n121\n140\n180\n", encoding="utf-8")
+    (folder / "shapes.yaml").write_text(SHAPES, encoding="utf-8")
+    return roi.load(folder / "shapes.yaml")
+
+
+def downloaded(page, proposal: Proposal, changes: dict[str, float]) -> Proposal:
+    """What the page's file holds after these changes, read in a folder without the file of measurements."""
+    text = page.evaluate(
+        "([data, key, changes]) => yamlOf(data, data.proposals[key], stateWith(data.proposals[key], changes))",
+        [described(proposal), proposal.key, changes],
+    )
+    return parse(text, f"{proposal.key}.yaml", proposal.key)
+
+
+def assert_same_outcomes(found: Proposal, expected: Proposal) -> None:
+    """The base numbers to the last bit, and the odds as far as other draws of the same facts tell."""
+    numbers, there = Result(expected), Result(found)
+    assert {name: repr(value) for name, value in there.scalars.items()} == {name: repr(v) for name, v in numbers.scalars.items()}
+    drawn, again = on_a_page(expected)[2], on_a_page(found)[2]
+    assert again.p_gain == pytest.approx(drawn.p_gain, abs=0.015)
+    for name in ("p10", "p50", "p90"):
+        assert getattr(again, name) == pytest.approx(getattr(drawn, name), abs=0.03 * (drawn.p90 - drawn.p10)), name
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"latency_saved": 90, "value_per_release_day": 275_000, "releases_per_month": 0.65},
+        {"steps_per_run": 1_300_000, "upfront_cost": 1.7e6, "baseline.us-central1.gpu_price": 10, "delay": 3},
+        {f"{PLACE}.utilisation": 0.65, f"{PLACE}.gpu_price": 9},
+        {f"{PLACE}.utilisation": 0.65, "baseline.us-central1.utilisation": 0.62, 'proposed.a: "b".utilisation': 0.7},
+    ],
+    ids=str,
+)
+def test_the_file_of_the_page_has_the_odds_that_the_page_shows(page, of_every_shape, changes):
+    found = downloaded(page, of_every_shape, changes)
+    assert_same_outcomes(found, of_every_shape.with_values(changes))
+
+
+def test_a_moved_value_takes_along_all_that_is_said_of_its_spread(page, of_every_shape):
+    changes = {"latency_saved": 90, "value_per_release_day": 300_000, "critical_path_share": 0.85, "gpus": 80}
+    found = downloaded(page, of_every_shape, changes).inputs
+    assert found["latency_saved"].values == (30, 65, 88, 91, 110, 150)
+    assert found["latency_saved"].file == ""
+    moved = found["value_per_release_day"]
+    assert (moved.low, moved.high, moved.covers, moved.shape) == (200_000, 550_000, 0.9, "lognormal")
+    assert moved.source == "set by hand in the app; its range moved along"
+    assert (found["critical_path_share"].values, found["critical_path_share"].weights) == ((0.65, 0.85, 1), (0.2, 0.5, 0.3))
+    assert (found["gpus"].low, found["gpus"].high, found["gpus"].covers) == (64, 112, 0.8)  # the default has 48 to 96 about 64
+    assert "delay" in found  # as the file has it, without a spread
+    assert found["delay"].low is None
+
+
+def test_the_file_of_the_page_keeps_the_pilot_and_what_moves_together(page, of_every_shape):
+    untouched = downloaded(page, of_every_shape, {})
+    assert untouched.correlations == of_every_shape.correlations
+    assert untouched.pilot == of_every_shape.pilot
+    moved = downloaded(page, of_every_shape, {f"{PLACE}.utilisation": 0.65})
+    own = f"{PLACE}.utilisation"
+    coefficients = {each.between: each.coefficient for each in moved.correlations}
+    assert coefficients == {
+        ("default.utilisation", "latency_saved"): -0.6,
+        (own, "latency_saved"): pytest.approx(-0.6, abs=0.001),
+        ("value_per_release_day", "releases_per_month"): 0.5,
+        ("default.utilisation", own): 0.999,
+    }
+    assert moved.pilot.measures == ("value_per_release_day", "default.utilisation", own)
+
+
+def test_what_no_distribution_can_be_moved_to_is_left_out_with_what_rests_on_it(page, of_every_shape):
+    # 150,000 to 500,000 moved by -240,000 would start below 0; 0.6, 0.8 and 1 moved by 0.2 meet at 1.
+    found = downloaded(page, of_every_shape, {"value_per_release_day": 10_000, "critical_path_share": 1})
+    assert found.inputs["value_per_release_day"].low is None
+    assert found.inputs["value_per_release_day"].source == "set by hand in the app"
+    assert found.inputs["critical_path_share"].values == (0.8, 1)
+    assert found.inputs["critical_path_share"].weights == pytest.approx((0.2, 0.8))
+    assert [each.between for each in found.correlations] == [("default.utilisation", "latency_saved")]
+    assert found.pilot.measures == ("default.utilisation",)
+
+
+def test_the_file_of_a_page_whose_proposal_was_moved_already_is_that_of_the_moved_one(page):
+    proposal = roi.load("two-region").with_values({"latency_saved": 300, "proposed.europe-west4.utilisation": 0.7})
+    found = downloaded(page, proposal, {"gpus": 80})
+    assert (found.inputs["latency_saved"].low, found.inputs["latency_saved"].high) == (220, 360)
+    assert_same_outcomes(found, proposal.with_values({"gpus": 80}))
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(proposal=uncertain_proposals(), other=proposals())
+def test_whatever_is_set_in_the_page_its_file_can_be_read(page, proposal, other):
+    changes = {name: value.base for name, value in other.inputs.items()}
+    assert Result(downloaded(page, proposal, changes)).net_gain == Result(proposal.with_values(changes)).net_gain

@@ -60,7 +60,8 @@ def test_every_import_is_a_requirement():
             "vl_convert": "vl-convert-python",
         },
     }
-    wanted = names(PYPROJECT["dependencies"])
+    extras = [each for extra, needs in PYPROJECT["optional-dependencies"].items() if extra != "dev" for each in needs]
+    wanted = names([*PYPROJECT["dependencies"], *extras])
     standard = {"roi", "__future__"}
     for file in (ROOT / "roi").rglob("*.py"):
         for module in imported(file):

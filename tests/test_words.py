@@ -40,6 +40,18 @@ def test_payback_and_ratios_have_words_where_they_have_no_number():
 
 
 @pytest.mark.parametrize(
+    ("key", "changes", "said"),
+    [
+        ("two-region", {}, "Comes back to zero in month 16.1, and stays there."),
+        ("two-region", {"latency_saved": 90}, "Does not come back to zero within 18 months."),
+        ("published-claim", {"upfront_cost": 0}, "No money is ever out of pocket."),
+    ],
+)
+def test_when_the_money_comes_back(key, changes, said):
+    assert words.returns_sentence(roi.evaluate(roi.load(key), changes)) == said
+
+
+@pytest.mark.parametrize(
     ("name", "value", "shown"),
     [
         ("value_per_release_day", 227_154.57, "below $227K/day"),
@@ -50,7 +62,10 @@ def test_payback_and_ratios_have_words_where_they_have_no_number():
     ],
 )
 def test_where_the_answer_flips(name, value, shown):
-    assert words.flips(roi.evaluate(roi.load("two-region")), name, value) == shown
+    result = roi.evaluate(roi.load("two-region"))
+    assert words.flips(result, name, value) == shown
+    said = "no allowed value flips the answer" if value is None else f"flips {shown}"
+    assert words.decides(result, name, value) == f"{roi.inputs.inputs()[name].show(result[name])}, {said}"
 
 
 def test_the_inputs_up_front_start_with_the_time_saved():

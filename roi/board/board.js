@@ -116,11 +116,12 @@ function simulationOf(data, state, proposal, draws) {
     return { name, site, values: move ? draws[fact].map(moved) : draws[fact] };
   }));
   const months = monthsOf(state.numbers.horizon);
-  const { net_gain: gains, cumulative } = simulate(state.numbers, state.sites.map(siteNumbers), months, drawn);
-  const losses = gains.filter((gain) => gain < 0), [p10, p90] = quantiles(gains.slice(), [0.1, 0.9]);
+  const { net_gain: gains, peak_cash_out: peaks, cumulative } = simulate(state.numbers, state.sites.map(siteNumbers), months, drawn);
+  const losses = gains.filter((gain) => gain < 0), [p05, p10, p90] = quantiles(gains.slice(), [0.05, 0.1, 0.9]);
   const inMonth = new Float64Array(gains.length);
   return {
-    draws: gains.length, p_gain: gains.filter((gain) => gain > 0).length / gains.length, p10, p90,
+    draws: gains.length, p_gain: gains.filter((gain) => gain > 0).length / gains.length, p05, p10, p90,
+    peak_cash_out_p90: quantiles(peaks, [0.9])[0],
     expected_loss: losses.length ? -losses.reduce((sum, loss) => sum + loss, 0) / losses.length : 0,
     fan: months.map((month) => {
       for (let draw = 0; draw < inMonth.length; draw++) inMonth[draw] = cumulative[draw * months.length + month];
@@ -170,6 +171,13 @@ function oddsSentence(data, simulation) {
   const odds = share >= 0.95 ? say.nearly_sure : share < 0.05 ? say.hardly_ever : fill(say.in_ten, { count: Math.floor(share * 10 + 0.5) });
   const sentence = fill(say.odds, { odds, share: `${halfUp(share * 100, 0)} %`, draws: grouped(draws, 0), low: money(p10), high: money(p90) });
   return loss ? `${sentence} ${fill(say.if_it_loses, { loss: money(loss) })}` : sentence;
+}
+
+function returnsSentence(data, values) {
+  const { payback_month: first, payback_sustained: last } = values, month = (value) => halfUp(value, 1).toFixed(1);
+  const key = !first ? "returns_at_once" : first === Infinity ? "returns_never" : last === Infinity ? "returns_then_falls"
+    : first === last ? "returns_once" : "returns";
+  return fill(data.sentences[key], { first: month(first), last: month(last), horizon: countMonths(values.horizon) });
 }
 
 const verdictOf = (data, state, values) => `${answerSentence(data, values)} ${conditionSentence(data, state, values)}`;
@@ -520,10 +528,19 @@ class BoardView {
     this.drivers = driversOf(data, state, this.proposal.plausible, settled ? null : this.drivers.map((driver) => driver.name));
     this.simulation = simulationOf(data, state, this.proposal, this.draws);
     this.role("odds").textContent = oddsSentence(data, this.simulation);
+    this.showReasons(values);
     this.showCharts(values, settled);
     if (settled) this.showDetailsLater();
     this.showScenarios();
     this.host.changed(this, settled);
+  }
+
+  showReasons(values) {
+    const say = this.data.sentences, found = this.simulation;
+    this.role("worst").textContent = found ? fill(say.worst, { worst: money(found.p05) }) : say.no_odds;
+    this.role("cash_out").textContent = found ? fill(say.cash_out, { peak: money(found.peak_cash_out_p90) }) : "";
+    this.role("returns").textContent = returnsSentence(this.data, values);
+    for (const element of this.all("[data-money]")) element.textContent = money(values[element.dataset.money]);
   }
 
   showVersus(values) {
@@ -575,7 +592,9 @@ class BoardView {
     }
     const count = Object.keys(this.changes()).length, changed = this.role("changed");
     changed.hidden = !count;
-    changed.textContent = count ? `${count} input${count === 1 ? "" : "s"} changed from the proposal.` : "";
+    this.role("recommendation").classList.toggle("own", count > 0);
+    for (const note of this.all("[data-role=own]")) note.hidden = !count;
+    changed.textContent = count ? `${count} input${count === 1 ? "" : "s"} changed from the proposal; the recommendation is for its own numbers.` : "";
     if (!count) for (const box of this.all('[aria-invalid="true"]')) box.setAttribute("aria-invalid", "false");
   }
 
@@ -619,9 +638,10 @@ class BoardView {
   }
 
   showDrivers() {
-    const { data, state } = this;
-    this.role("drivers").replaceChildren(...this.drivers.map(({ name, low, high, atLow, atHigh }) => {
-      const row = element("tr"), head = element("th", data.inputs[name].label), value = nearestCrossing(data, state, name);
+    const { data, state } = this, found = this.drivers.map((driver) => ({ ...driver, value: nearestCrossing(data, state, driver.name) }));
+    this.showDeciders(found);
+    this.role("drivers").replaceChildren(...found.map(({ name, low, high, atLow, atHigh, value }) => {
+      const row = element("tr"), head = element("th", data.inputs[name].label);
       const shown = (number) => quantity(number, data.inputs[name].display_unit);
       head.scope = "row";
       // Of two dollar amounts only the second says per what, of two others only the second has the unit.
@@ -631,6 +651,19 @@ class BoardView {
       cells[1].classList.toggle("within", value !== null && low <= value && value <= high);
       row.append(head, ...cells);
       return row;
+    }));
+  }
+
+  // The inputs that move the answer most, with where the value of each comes from.
+  showDeciders(found) {
+    const { data, state, proposal } = this;
+    this.role("deciders").replaceChildren(...found.slice(0, data.deciders).map(({ name, value }) => {
+      const now = quantity(state.numbers[name], data.inputs[name].display_unit), item = element("li");
+      const moved = state.numbers[name] !== proposal.numbers[name];
+      const source = moved ? `set by hand; the proposal has ${quantity(proposal.numbers[name], data.inputs[name].display_unit)}` : proposal.assumed[name];
+      const words = fill(value === null ? data.sentences.decides_never : data.sentences.decides, { now, flips: flipWords(data, state, name, value) });
+      item.append(element("strong", data.inputs[name].label), ` ${words} `, element("small", source));
+      return item;
     }));
   }
 

@@ -17,16 +17,20 @@ from pydantic import BaseModel
 
 import roi
 from roi import amounts, charts, words
-from roi.alternatives import alternative_result, known_alternative
+from roi.alternatives import COLUMNS, alternative_result, known_alternative, rows, sentences
 from roi.breakeven import grid
+from roi.decision import decide, recommendation
 from roi.drivers import drivers, without_range
 from roi.inputs import Input, inputs, model
 from roi.javascript import module
 from roi.proposals import Proposal
 from roi.results import Result
-from roi.simulate import DRAWS_ON_A_PAGE, STEPS, on_a_page
+from roi.simulate import DRAWS_ON_A_PAGE, SEED, STEPS, on_a_page
 from roi.typeset import mathml
 from roi.values import Value, origin_of, plausible
+
+DECIDERS = 3
+"""Main inputs that stand at the top as those that decide it."""
 
 HERE = Path(__file__).parent
 IN_EVERY_DRAW = ("net_gain", "payback_month", "peak_cash_out", "cumulative")
@@ -93,6 +97,15 @@ def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[
     }
 
 
+def assumed(proposal: Proposal) -> dict[str, str]:
+    """Where the value of each main input comes from, in one line."""
+    found = {row["path"]: row for row in assumptions(proposal)}
+    return {
+        name: ", ".join(filter(None, (found[name]["source"], found[name]["date"], found[name]["owner"], found[name]["basis"])))
+        for name in words.main_inputs()
+    }
+
+
 def flags(result: Result, today: date) -> list[str]:
     """All plausibility flags: on the numbers, on where they come from, and on how sure they are."""
     return [*result.flags, *words.standing_flags(result.proposal, today)]
@@ -102,7 +115,7 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
     """The page of one proposal as an HTML element, complete without scripts."""
     proposal, other = result.proposal, alternative_result(result.proposal, alternative)
     passed = sum(result.checks.values())
-    odds = on_a_page(proposal)[2]
+    odds, decision, moving = on_a_page(proposal)[2], decide(proposal), drivers(result)
     ordered = [inputs()[name] for name in words.main_inputs()]
     return _templates.get_template("board.html").render(
         id=f"roi-{proposal.fingerprint[:8]}",
@@ -113,10 +126,21 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         tiles=tiles(result),
         verdict=words.verdict(result),
         left_out=words.LEFT_OUT,
+        recommendation=recommendation(decision),
         odds=words.odds_sentence(odds),
+        worst=words.worst_sentence(odds),
+        cash_out=words.cash_out_sentence(odds),
+        returns=words.returns_sentence(result),
+        measure=words.measure_sentence(decision.information) if decision.information else words.SENTENCES["no_odds"],
+        deciders=moving[:DECIDERS],
+        decider=words.decides,
+        assumed=assumed(proposal),
+        columns=COLUMNS,
+        alternatives=rows(decision.found),
+        alternatives_said=sentences(proposal, decision.found, DRAWS_ON_A_PAGE),
         fan=odds is not None,
         draws=f"{DRAWS_ON_A_PAGE:,}",
-        drivers=drivers(result),
+        drivers=moving,
         without_range=without_range(result),
         inputs=inputs(),
         flips=words.flips,
@@ -138,7 +162,8 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         money=lambda value: amounts.money(float(value)),
         boxed=amounts.boxed,
         unit_words=amounts.unit_words,
-        footer=f"roi {roi.__version__}. Inputs {proposal.fingerprint[:12]}. Flags as of {today}.",
+        footer=f"roi {roi.__version__}. Inputs {proposal.fingerprint[:12]}. {DRAWS_ON_A_PAGE:,} draws, seed {SEED}. "
+        f"Checks passed {passed} of {len(result.checks)}. Flags as of {today}.",
     )
 
 
@@ -163,7 +188,11 @@ def payload(
     results = {key: Result(proposal) for key, proposal in proposals.items()}
     described = {}
     for key, proposal in proposals.items():
-        described[key] = _described(proposal) | {"flags": words.standing_flags(proposal, today), "odds": _draws(proposal)}
+        described[key] = _described(proposal) | {
+            "flags": words.standing_flags(proposal, today),
+            "odds": _draws(proposal),
+            "assumed": assumed(proposal),
+        }
         if with_html:
             described[key]["html"] = html(results[key], proposals.values(), alternative, today)
     return {
@@ -200,6 +229,7 @@ def payload(
             for name, line in known.lines.items()
         },
         "checks": known.checks,
+        "deciders": DECIDERS,
         "steps": STEPS,
         "unit_words": {unit: amounts.unit_words(unit) for unit in _units()},
         "site_lines": site_lines(),
