@@ -121,6 +121,23 @@ def evaluate_(
         _print(result)
 
 
+@app.command("decide")
+def decide_(
+    proposal: OneProposal,
+    settings: Settings = None,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """The decision in a few lines: what to do, what would reverse that, how sure it is and what to measure first."""
+    from roi import decision
+
+    found = decision.decide(_changed(proposal, settings))
+    if json:
+        say(report.as_json(decision.as_data(found)))
+        return
+    for sentence in decision.sentences(found):
+        say(sentence)
+
+
 @app.command("simulate")
 def simulate_(
     proposal: OneProposal,

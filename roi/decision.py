@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
 from roi import amounts, words
 from roi.alternatives import Alternative, alternatives, known_alternative, switching_input
+from roi.drivers import drivers
 from roi.information import Information, value_of_measuring
 from roi.inputs import inputs
 from roi.proposals import Proposal
-from roi.simulate import DRAWS_ON_A_PAGE
+from roi.results import Result
+from roi.simulate import DRAWS_ON_A_PAGE, on_a_page
 from roi.uncertain import uncertain
+
+DECIDERS = 3
+"""Main inputs that are named as those that decide it."""
 
 TRIED = 9
 """Values of the switching input, evenly along its slider, at which the alternatives are weighed again."""
@@ -82,6 +88,36 @@ def _reversal(proposal: Proposal, others: Sequence[Proposal], best: Alternative)
                 crossings.append((near + (far - near) * leads[0] / (leads[0] - leads[1]), overtaking))
                 break
     return min(crossings, key=lambda each: abs(each[0] - now)) if crossings else (None, None)
+
+
+def sentences(decision: Decision) -> list[str]:
+    """The decision as it is read: the recommendation, the answer, its odds, what decides it, what to measure first."""
+    result = Result(decision.proposal)
+    odds = on_a_page(decision.proposal)[2]
+    return [
+        recommendation(decision),
+        words.verdict(result),
+        words.odds_sentence(odds),
+        *([words.worst_sentence(odds), words.cash_out_sentence(odds)] if odds else []),
+        words.returns_sentence(result),
+        *(f"{inputs()[each.name].label}: {words.decides(result, each.name, each.flips)}." for each in drivers(result)[:DECIDERS]),
+        *([words.measure_sentence(decision.information)] if decision.information else []),
+    ]
+
+
+def as_data(decision: Decision) -> dict[str, Any]:
+    """The decision as plain data, money in USD."""
+    return {
+        "proposal": decision.proposal.key,
+        "input_hash": decision.proposal.fingerprint,
+        "draws": DRAWS_ON_A_PAGE,
+        "recommendation": recommendation(decision),
+        "best": decision.best.kind,
+        "reversal": None if decision.reversal is None else {switching_input(): decision.reversal},
+        "instead": decision.instead.kind if decision.instead else None,
+        "alternatives": [asdict(each) for each in decision.found],
+        "information": asdict(decision.information) if decision.information else None,
+    }
 
 
 def recommendation(decision: Decision) -> str:

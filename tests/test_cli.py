@@ -28,6 +28,7 @@ COMMANDS = (
     "report",
     "export",
     "simulate",
+    "decide",
     "breakeven",
     "compare",
     "alternatives",
@@ -298,6 +299,20 @@ def test_simulate_gives_the_same_json_for_the_same_seed_on_any_number_of_workers
     found = json.loads(once.out)
     assert found["draws"] == 20_000
     assert 0 < found["p_gain"] < 1
+
+
+def test_the_decision_is_said_with_what_reverses_it(run: Run) -> None:
+    outcome = run("decide", "two-region")
+    first, verdict, *rest = outcome.out.splitlines()
+    assert first.startswith("Measure first, for $60K, then start or not: ")
+    assert "becomes better if a release day is worth less than about $" in first
+    assert verdict.startswith("Pays back in month 16. Net gain $329K over 18 months.")
+    assert "Latency saved per step: 120 ms/step, flips below 110.9 ms/step." in rest
+    found = json.loads(run("decide", "two-region", "--json").out)
+    assert (found["recommendation"], found["best"], found["instead"]) == (first, "staged", "other")
+    assert "value_per_release_day" in found["reversal"]
+    moved = run("decide", "two-region", "--set", "latency_saved=90").out
+    assert "Does not pay back within 18 months" in moved
 
 
 def test_simulate_says_the_odds_in_words(run: Run) -> None:

@@ -19,7 +19,7 @@ import roi
 from roi import amounts, charts, words
 from roi.alternatives import COLUMNS, alternative_result, known_alternative, rows, sentences
 from roi.breakeven import grid
-from roi.decision import decide, recommendation
+from roi.decision import DECIDERS, decide, recommendation
 from roi.drivers import drivers, without_range
 from roi.inputs import Input, inputs, model
 from roi.javascript import module
@@ -28,9 +28,6 @@ from roi.results import Result
 from roi.simulate import DRAWS_ON_A_PAGE, SEED, STEPS, on_a_page
 from roi.typeset import mathml
 from roi.values import Value, origin_of, plausible
-
-DECIDERS = 3
-"""Main inputs that stand at the top as those that decide it."""
 
 HERE = Path(__file__).parent
 IN_EVERY_DRAW = ("net_gain", "payback_month", "peak_cash_out", "cumulative")
