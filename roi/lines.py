@@ -320,16 +320,17 @@ class Model:
         Args:
             values: every input's value, shaped `(draws, 1)`, `(draws, sites)` or `(draws, months)`; a first axis of 1
                 serves all draws.
-            names: the lines that are asked for, where not all are; only what they need is computed.
+            names: the lines that are asked for, where not all are; only what they need is computed, and only they are returned.
 
         Returns:
-            Values by line, in the order of the lines, shaped as the inputs are; of those computed, where `names` are given.
+            Values by line, in the order of the lines, shaped as the inputs are.
 
         Raises:
             ModelError: a line is not a finite number although its formula allows neither `never` nor `not_defined`.
         """
         known: dict[str, Array] = dict(values)
-        order = self.order if names is None else self.behind(names)
+        order, wanted = (self.order, set(self.order)) if names is None else (self.behind(names), set(names))
+        last_reader = {argument: name for name in order for argument in self.lines[name].arguments}
         # Both branches of a where are computed and one is thrown away, so a division by zero in the other is no error.
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             for name in order:
@@ -337,6 +338,10 @@ class Model:
                 known[name] = each.function(*(known[argument] for argument in each.arguments))
                 if name not in self._may_be_endless and not np.isfinite(known[name]).all():
                     raise ModelError(f"line {name} = {self.formulas[name]} is not a finite number for these inputs")
+                for argument in each.arguments:
+                    # What nobody reads any more gives its memory, still in the processor's cache, to the next line.
+                    if last_reader[argument] == name and argument not in wanted:
+                        del known[argument]
         return {name: known[name] for name in self.lines if name in known}
 
     @cached_property

@@ -35,7 +35,7 @@ STEPS = (1 << 16) - 1
 
 FEWEST, MOST = 100, 10_000_000
 
-SCALARS = ("net_gain", "npv", "peak_cash_out", "payback_month")
+SCALARS = ("net_gain", "peak_cash_out", "payback_month")
 """The lines of one number each that are kept of every draw."""
 
 
@@ -44,13 +44,12 @@ class Outcomes:
     """What came of each draw.
 
     Attributes:
-        net_gain, npv, peak_cash_out: in USD, shaped `(draws,)`.
+        net_gain, peak_cash_out: in USD, shaped `(draws,)`.
         payback_month: infinite where a draw does not pay back within the horizon; shaped `(draws,)`.
         cumulative: cash by month in USD, shaped `(draws, months)`.
     """
 
     net_gain: Array
-    npv: Array
     peak_cash_out: Array
     payback_month: Array
     cumulative: Array | npt.NDArray[np.float32]
@@ -228,6 +227,9 @@ def evaluated(proposal: Proposal, facts: list[Uncertain], values: Array, names: 
     count = values.shape[1]
     for each, drawn in zip(facts, values, strict=True):
         name = each.row.name
+        if each.row.axis == "scalar":
+            given[name] = each.moved(drawn)
+            continue
         if len(given[name]) != count:
             given[name] = np.repeat(given[name], count, axis=0)
         given[name][:, each.columns] = each.moved(drawn)

@@ -58,6 +58,8 @@ class Uncertain:
 
     def moved(self, draws: Array) -> Array:
         """The draws as each column has them, shaped `(draws, columns)`: a value that is moved takes its draws along."""
+        if not any(self.moves):
+            return np.repeat(draws[:, np.newaxis], len(self.moves), axis=1) if len(self.moves) > 1 else draws[:, np.newaxis]
         return np.stack([np.clip(draws + move, *self.row.range) if move else draws for move in self.moves], axis=-1)
 
 
