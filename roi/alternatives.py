@@ -28,6 +28,8 @@ from roi.values import Value
 ALTERNATIVE = "raise-utilisation"
 """The shipped proposal that every other is compared with: what could be done without a second region."""
 
+NOTHING = "Do nothing"
+
 LATER = 6
 """Months by which the start is put off in the table."""
 
@@ -115,20 +117,51 @@ def alternatives(
         raise InputError(f"later is {later}; write a whole number of months from 1 to 60")
     if others is None:
         others = [each for each in (known_alternative(),) if each.key != proposal.key]
+    found = [Alternative("nothing", NOTHING, 0.0, 0.0, 0.0, np.nan, np.nan, 0.0, 0.0, None, "Spends nothing, gains nothing")]
+    found += [_row(option, draws, seed) for option in _starts(proposal, later)]
+    if proposal.pilot:
+        found.append(_staged(proposal, proposal.pilot, draws, seed))
+    return found + [_row(option, draws, seed) for option in _others(proposal, others)]
+
+
+def expected_npvs(
+    proposal: Proposal, others: Sequence[Proposal], draws: int = DRAWS, seed: int = SEED, later: int = LATER
+) -> dict[str, float]:
+    """The expected net present value of each alternative in USD, by its name; `alternatives` without the rest of the table."""
+    found = {NOTHING: 0.0}
+    for option in (*_starts(proposal, later), *_others(proposal, others)):
+        drawn = _drawn(option.proposal, draws, seed, ["npv"])
+        found[option.name] = Result(option.proposal).npv if drawn is None else float(drawn["npv"].mean())
+    if proposal.pilot:
+        staged = _staged(proposal, proposal.pilot, draws, seed)
+        found[staged.name] = staged.npv
+    return found
+
+
+@dataclass(frozen=True)
+class _Option:
+    """An alternative that is a proposal of its own, before it is computed."""
+
+    kind: Literal["now", "later", "other"]
+    name: str
+    proposal: Proposal
+    note: str
+
+
+def _starts(proposal: Proposal, later: int) -> list[_Option]:
+    """The proposal itself, now and later."""
     wait, horizon = (words.months(proposal.number(name)) for name in ("wait", "horizon"))
     now = f"Start in {wait}" if proposal.number("wait") else "Start now"
     until = f"Learns nothing by waiting; the horizon still ends {horizon} from today"
-    found = [
-        Alternative("nothing", "Do nothing", 0.0, 0.0, 0.0, np.nan, np.nan, 0.0, 0.0, None, "Spends nothing, gains nothing"),
-        _row("now", now, proposal, draws, seed, "Learns nothing before it spends"),
-        _row("later", f"Start {words.months(later)} later", starting_later(proposal, later), draws, seed, until),
+    return [
+        _Option("now", now, proposal, "Learns nothing before it spends"),
+        _Option("later", f"Start {words.months(later)} later", starting_later(proposal, later), until),
     ]
-    if proposal.pilot:
-        found.append(_staged(proposal, proposal.pilot, draws, seed))
-    for other in others:
-        world = other.in_the_world_of(proposal)
-        found.append(_row("other", other.name, world, draws, seed, "What its own file does not set is as in the proposal"))
-    return found
+
+
+def _others(proposal: Proposal, others: Sequence[Proposal]) -> list[_Option]:
+    note = "What its own file does not set is as in the proposal"
+    return [_Option("other", each.name, each.in_the_world_of(proposal), note) for each in others]
 
 
 def starting_later(proposal: Proposal, months: int) -> Proposal:
@@ -147,12 +180,12 @@ def switching_input() -> str:
     return words.asked()[0]
 
 
-def _row(kind: Literal["now", "later", "other"], name: str, proposal: Proposal, draws: int, seed: int, note: str) -> Alternative:
-    result = Result(proposal)
-    drawn = _drawn(proposal, draws, seed)
+def _row(option: _Option, draws: int, seed: int) -> Alternative:
+    result = Result(option.proposal)
+    drawn = _drawn(option.proposal, draws, seed, ["net_gain", "npv"])
     return Alternative(
-        kind=kind,
-        name=name,
+        kind=option.kind,
+        name=option.name,
         pv_cost=result.pv_cost,
         pv_benefit=result.pv_benefit,
         npv=result.npv,
@@ -161,7 +194,7 @@ def _row(kind: Literal["now", "later", "other"], name: str, proposal: Proposal, 
         p_gain=None if drawn is None else float((drawn["net_gain"] > 0).mean()),
         expected_npv=None if drawn is None else float(drawn["npv"].mean()),
         switching=nearest(result, switching_input(), "npv"),
-        note=note,
+        note=option.note,
     )
 
 
@@ -171,7 +204,8 @@ def _staged(proposal: Proposal, pilot: Pilot, draws: int, seed: int) -> Alternat
     It is worth E[max(E[NPV | measured], 0)] less the cost. Whether a draw goes on is for the expectation to say, since what was
     not measured is still unknown then; what it brings is the draw's own, so that costs and benefits add up.
     """
-    drawn = _drawn(starting_later(proposal, pilot.months), draws, seed, pilot.measures)
+    names = ("net_gain", "npv", "pv_benefit", "pv_cost")
+    drawn = _drawn(starting_later(proposal, pilot.months), draws, seed, names, pilot.measures)
     assert drawn is not None, "a pilot measures what is uncertain"
     goes = expected_given(np.array([drawn[path] for path in pilot.measures]), drawn["npv"]) > 0
     benefit, cost = (np.where(goes, drawn[name], 0.0).mean() for name in ("pv_benefit", "pv_cost"))
@@ -193,12 +227,11 @@ def _staged(proposal: Proposal, pilot: Pilot, draws: int, seed: int) -> Alternat
     )
 
 
-def _drawn(proposal: Proposal, draws: int, seed: int, paths: Sequence[str] = ()) -> dict[str, Array] | None:
-    """What comes of each draw, and some facts' draws by their paths, each shaped `(draws,)`; None where nothing is uncertain."""
+def _drawn(proposal: Proposal, draws: int, seed: int, names: Sequence[str], paths: Sequence[str] = ()) -> dict[str, Array] | None:
+    """These scalar lines and facts' draws, by names and paths, each shaped `(draws,)`; None where nothing is uncertain."""
     facts = uncertain(proposal)
     if not facts:
         return None
-    names = ("net_gain", "npv", "pv_benefit", "pv_cost")
     blocks = []
     for start in range(0, draws, BLOCK):
         values = sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start)))

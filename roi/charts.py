@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import re
 import sys
+from functools import cache, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -72,6 +73,7 @@ def _configured(chart: Any) -> Spec:
     return spec
 
 
+@cache
 def cumulative() -> Spec:
     """Cumulative cash by month with the zero line, the payback and what 8 in 10 draws lie between; `fan` may be empty.
 
@@ -100,6 +102,7 @@ def cumulative() -> Spec:
     return _configured(chart.properties(width="container", height=260))
 
 
+@cache
 def bridge() -> Spec:
     """Where the net gain comes from and goes: one bar for each part, each from where the last one ends; data set `parts`."""
     order = [label for label, _ in BRIDGE.values()]
@@ -134,6 +137,7 @@ def bridge() -> Spec:
     return _configured(alt.layer(bars, words).add_params(low, high).properties(width="container", height=200))
 
 
+@cache
 def tornado() -> Spec:
     """The net gain over each main input's plausible range, below zero in the colour of loss; data set `swings`."""
     low, high = (alt.param(name=name, value=value) for name, value in (("low", -1.0), ("high", 1.0)))
@@ -183,6 +187,7 @@ def tornado() -> Spec:
 SPECIFICATIONS = {"cumulative": cumulative, "bridge": bridge, "tornado": tornado}
 
 
+@lru_cache(maxsize=8)
 def data(result: Result) -> dict[str, dict[str, Rows]]:
     """The rows of each chart's data sets, as `board.js` makes them for other settings."""
     payback = result["payback_month"]

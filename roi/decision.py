@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from roi import amounts, words
-from roi.alternatives import Alternative, alternatives, known_alternative, switching_input
+from roi.alternatives import Alternative, alternatives, expected_npvs, known_alternative, switching_input
 from roi.drivers import drivers
 from roi.information import Information, value_of_measuring
 from roi.inputs import inputs
@@ -56,7 +56,8 @@ def decide(proposal: Proposal) -> Decision:
     best = max(found, key=expected)
     information = value_of_measuring(proposal, DRAWS_ON_A_PAGE) if uncertain(proposal) else None
     reversal, instead = _reversal(proposal, others, best)
-    return Decision(proposal, found, best, information, reversal, instead)
+    by_name = {each.name: each for each in found}
+    return Decision(proposal, found, best, information, reversal, by_name[instead] if instead else None)
 
 
 def expected(alternative: Alternative) -> float:
@@ -64,7 +65,7 @@ def expected(alternative: Alternative) -> float:
     return alternative.npv if alternative.expected_npv is None else alternative.expected_npv
 
 
-def _reversal(proposal: Proposal, others: Sequence[Proposal], best: Alternative) -> tuple[float | None, Alternative | None]:
+def _reversal(proposal: Proposal, others: Sequence[Proposal], best: Alternative) -> tuple[float | None, str | None]:
     """Where along the switching input another alternative becomes the best one, and which.
 
     The draws of the input move along with its value. Between two values tried, the lead of the best over the other is taken to
@@ -74,17 +75,14 @@ def _reversal(proposal: Proposal, others: Sequence[Proposal], best: Alternative)
     low, high, _ = inputs()[name].slider
     now = proposal.number(name)
     tried = sorted({*np.linspace(low, high, TRIED).tolist(), now})
-    weighed = {
-        value: {each.name: each for each in alternatives(proposal.with_values({name: value}), others, DRAWS_ON_A_PAGE)}
-        for value in tried
-    }
+    weighed = {value: expected_npvs(proposal.with_values({name: value}), others, DRAWS_ON_A_PAGE) for value in tried}
     at = tried.index(now)
     crossings = []
     for walk in (tried[at::-1], tried[at:]):
         for near, far in pairwise(walk):
-            overtaking = max(weighed[far].values(), key=expected)
-            if overtaking.name != best.name:
-                leads = [expected(weighed[value][best.name]) - expected(weighed[value][overtaking.name]) for value in (near, far)]
+            overtaking = max(weighed[far], key=weighed[far].__getitem__)
+            if overtaking != best.name:
+                leads = [weighed[value][best.name] - weighed[value][overtaking] for value in (near, far)]
                 crossings.append((near + (far - near) * leads[0] / (leads[0] - leads[1]), overtaking))
                 break
     return min(crossings, key=lambda each: abs(each[0] - now)) if crossings else (None, None)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from statistics import NormalDist
 
 import numpy as np
@@ -201,6 +202,7 @@ class Empirical:
 Distribution = Uniform | Triangular | Pert | Normal | Lognormal | Discrete | Empirical
 
 
+@lru_cache(maxsize=1024)
 def distribution(
     shape: str | None,
     low: float | None = None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -36,6 +37,7 @@ class Driver:
         return abs(self.at_high - self.at_low)
 
 
+@lru_cache(maxsize=8)
 def drivers(result: Result) -> list[Driver]:
     """The main inputs that have a plausible range, the one that moves the net gain most first."""
     found = []

@@ -263,6 +263,7 @@ def _summary(proposal: Proposal, facts: list[Uncertain], seed: int, found: Outco
     )
 
 
+@lru_cache(maxsize=4)
 def points(dimensions: int, seed: int, start: int, count: int) -> Array:
     """Points of the scrambled Sobol sequence from `start` on, within 0 to 1, shaped `(count, dimensions)`."""
     from scipy.stats import qmc  # type: ignore[import-untyped]
@@ -274,4 +275,5 @@ def points(dimensions: int, seed: int, start: int, count: int) -> Array:
         sequence.fast_forward(start)
     # One draw of a power of two is what the sequence is balanced for; a shorter last block takes the first of it.
     found: Array = sequence.random(BLOCK)[:count] if count < BLOCK else sequence.random(count)
+    found.flags.writeable = False  # the next who asks gets the same
     return found

@@ -95,7 +95,7 @@ def test_results_hold_the_inputs_and_all_numbers(reports: Path) -> None:
 def test_the_notebook_kept_its_outputs_and_no_error(reports: Path) -> None:
     notebook = nbformat.read(reports / "out" / "two-region" / "report.ipynb", as_version=4)
     kinds = [output.output_type for cell in notebook.cells for output in cell.get("outputs", [])]
-    assert kinds == ["execute_result"] * 3
+    assert kinds == ["execute_result"] * 5
 
 
 def test_the_page_holds_results_and_no_code(reports: Path) -> None:
@@ -106,6 +106,9 @@ def test_the_page_holds_results_and_no_code(reports: Path) -> None:
     assert '<html lang="en">' in text
     assert '<meta name="viewport"' in text
     assert "from_parameters" not in text
+    assert "What the odds hang on" in text
+    assert "Each of the other 15 facts moves it less." in text
+    assert "Break-even of latency saved per step and value of a release day" in text
     markup = re.sub(r"(<script[^>]*>).*?</script>", r"\1", text, flags=re.DOTALL)
     assert not re.search(r"<(script|link|img|iframe)\b[^>]*\b(src|href)=(?!\"data:)", markup)
     assert "widget" not in markup
