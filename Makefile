@@ -8,7 +8,7 @@ PROGRAMS := chromium soffice pdftoppm
 PACKAGES := chromium libreoffice-calc-nogui poppler-utils
 ROOT_DO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: app test lint docs benchmark clean
+.PHONY: app test lint docs clean
 
 app: .venv/app
 	$(BIN)/roi serve --port $(PORT)

@@ -13,6 +13,7 @@ import pytest
 import roi
 from roi import amounts
 from roi.inputs import ROOT
+from roi.reading import parse
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 BIN = Path(sys.executable).parent
@@ -42,6 +43,15 @@ def test_a_page_shows_what_its_commands_print(page):
         command = command.replace(".venv/bin", str(BIN))
         done = subprocess.run(["bash", "-c", command], cwd=ROOT, capture_output=True, text=True, check=True)
         assert done.stdout == output, command
+
+
+def test_what_is_shown_of_a_proposal_can_be_read():
+    blocks = {page.name: re.findall(r"```yaml\n(.*?)```", page.read_text(), re.DOTALL) for page in PAGES}
+    assert blocks["odds.md"]
+    assert blocks["alternatives.md"]
+    for block in (block for found in blocks.values() for block in found):
+        text = f"name: Shown\nowner: me\ndecision: no\n{block}baseline:\n  a: {{}}\nproposed:\n  a: {{}}\n"
+        assert parse(text, "shown.yaml", "shown").fingerprint
 
 
 def test_the_worked_decision_adds_up():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import tracemalloc
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import date
@@ -424,6 +425,17 @@ def test_tensorboard_events_need_their_extra(tmp_path: Path, monkeypatch: pytest
 
 
 # --- laws -------------------------------------------------------------------------------------------------------------------
+
+
+def test_a_log_five_times_as_long_takes_no_more_memory(make: Make) -> None:
+    peaks = []
+    for size in (2, 10):
+        path = make((megatron(1, 100.0) + "a line of something else\n" * 30_000) * size)
+        tracemalloc.start()
+        read(path)
+        peaks.append(tracemalloc.get_traced_memory()[1])
+        tracemalloc.stop()
+    assert peaks[1] < 1.2 * peaks[0]
 
 
 def test_the_size_of_the_chunks_does_not_matter(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:

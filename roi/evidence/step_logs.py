@@ -314,7 +314,8 @@ def _log(path: Path, first: bytes) -> _Collector:
                     log.unclear("damaged or cut off")
                 else:
                     others += 1
-    log.aside(_OTHER, count=others)
+    if others:
+        log.aside(_OTHER, count=others)
     if chosen is None:
         begins = first.lstrip()[:60].splitlines()[0].decode(errors="replace")
         raise refuse(path, f"holds no step's time in its {log.total:,} lines, the first of which is '{begins}'", EXPECTED)
@@ -394,7 +395,9 @@ def _csv(path: Path, unit: str) -> _Collector:
     if len(steps) != 1 or len(times) != 1:
         lacks = "one column of steps" if len(steps) != 1 else f"one column of step times, but {len(times)}"
         raise refuse(
-            path, f"has the columns {_listed(table)}, and among them not {lacks}", "one named step and one named step_time_ms"
+            path,
+            f"has the columns {stream.listed(table.columns)}, and among them not {lacks}",
+            "one named step and one named step_time_ms",
         )
     said = {_UNITS[word.lower()] for word in re.findall(r"[A-Z]?[a-z]+|[A-Z]+", times[0]) if word.lower() in _UNITS}
     if len(said) != 1 and not unit:
@@ -417,10 +420,6 @@ def _csv(path: Path, unit: str) -> _Collector:
             else:
                 log.unclear("whose step or time is no number", f"{path}:{row.line}")
     return log
-
-
-def _listed(table: Table) -> str:
-    return " ".join(", ".join(table.columns).split())[:300]
 
 
 _TAGS = ("iteration-time", "iteration-time/iteration-time", "train_step_timing in s", "time_metrics/end_to_end(s)")

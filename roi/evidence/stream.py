@@ -6,7 +6,7 @@ import codecs
 import gzip
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from roi.evidence.tables import refuse
@@ -39,6 +39,11 @@ def columns(first: bytes) -> list[str]:
     line = first.lstrip().splitlines()[0].decode(errors="replace").lower()
     names = [re.sub(r"[^a-z0-9]", "", name) for name in re.split(r"[,;\t|]", line)]
     return names if len(names) > 1 else []
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names of columns in a message: on one line, and no longer than a message may be."""
+    return " ".join(", ".join(names).split())[:300]
 
 
 def is_binary(first: bytes) -> bool:
