@@ -439,6 +439,18 @@ def test_the_command_says_what_to_fund_and_why(run: Run) -> None:
     assert drawn.startswith("Drawn once for all that leave it at the default: releases_per_month, ")
 
 
+def test_the_command_solves_the_published_knapsack(run: Run) -> None:
+    # As proposals of one month: a day a release (1,440,000 steps x 60 ms are 24 hours), one release, nothing discounted, so the net
+    # present value is the value of a day less the upfront cost: 15 - 6, 12 - 5 and 12 - 5 million.
+    for name, upfront, value in (("X", 6, 15), ("Y", 5, 12), ("Z", 5, 12)):
+        settled = "horizon: 1, delay: 0, ramp: 0, discount_rate: 0, critical_path_share: 1, latency_saved: 60, saving_realised: 0"
+        inputs = f"{{{settled}, releases_per_month: 1, upfront_cost: {upfront}_000_000, value_per_release_day: {value}_000_000}}"
+        fleets = f"baseline: {{{name}: {{}}}}\nproposed: {{{name}: {{}}}}\n"
+        Path(f"{name}.yaml").write_text(f"name: {name}\nowner: me\ndecision: no\ninputs: {inputs}\n{fleets}")
+    chosen = strict(run("portfolio", "X.yaml", "Y.yaml", "Z.yaml", "--budget", "10M", "--json").out)["chosen"]
+    assert (chosen["names"], chosen["value"]) == (["Y.yaml", "Z.yaml"], 14_000_000)
+
+
 def test_the_next_budget_that_is_named_gives_what_is_said_of_it(run: Run) -> None:
     first = strict(run("portfolio", *BOTH, "--budget", "1000000", *INDEPENDENT, "--json").out)
     assert first["chosen"]["names"] == ["raise-utilisation"]
