@@ -440,7 +440,7 @@ def test_the_command_says_what_to_fund_and_why(run: Run) -> None:
 
 
 def test_the_command_solves_the_published_knapsack(run: Run) -> None:
-    # As proposals of one month: a day a release (1,440,000 steps x 60 ms are 24 hours), one release, nothing discounted, so the net
+    # Proposals of one month: a day a release (1,440,000 steps x 60 ms are 24 hours), one release, nothing discounted, so the net
     # present value is the value of a day less the upfront cost: 15 - 6, 12 - 5 and 12 - 5 million.
     for name, upfront, value in (("X", 6, 15), ("Y", 5, 12), ("Z", 5, 12)):
         settled = "horizon: 1, delay: 0, ramp: 0, discount_rate: 0, critical_path_share: 1, latency_saved: 60, saving_realised: 0"
