@@ -221,6 +221,8 @@ def test_ctrl_c_ends_the_kernel_and_leaves_no_file_half_made(tmp_path: Path) -> 
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
+        # Tests that a shell runs in the background inherit that Ctrl-C is ignored.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     ) as started:
         while not (kernels := psutil.Process(started.pid).children()):
             assert started.poll() is None
