@@ -44,6 +44,7 @@ COLUMNS = {
     "pv_cost": "Present value of costs",
     "pv_benefit": "Present value of benefits",
     "npv": "Net present value",
+    "expected_npv": "Average NPV over the draws",
     "benefit_cost_ratio": "Benefit-cost ratio",
     "roi_net": "ROI, net",
     "p_gain": "Odds of a gain",
@@ -276,7 +277,9 @@ def rows(found: Sequence[Alternative]) -> list[dict[str, str]]:
             "name": each.name,
             "pv_cost": amounts.money(each.pv_cost),
             "pv_benefit": amounts.money(each.pv_benefit),
-            "npv": amounts.money(each.npv),
+            # The present values of a measurement are averages over the draws and have no base values.
+            "npv": words.SENTENCES["averaged"] if each.kind == "staged" else amounts.money(each.npv),
+            "expected_npv": "not known" if each.expected_npv is None else amounts.money(each.expected_npv),
             "benefit_cost_ratio": _ratio(each.benefit_cost_ratio),
             "roi_net": _share(each.roi_net),
             "p_gain": "not known" if each.p_gain is None else _share(each.p_gain),
@@ -300,8 +303,8 @@ def sentences(proposal: Proposal, found: Sequence[Alternative], draws: int) -> l
     now, staged = (next((each for each in found if each.kind == kind), None) for kind in ("now", "staged"))
     if proposal.pilot and now and staged and now.expected_npv is not None:
         said.append(
-            "Only the figures of the measurement are expected values over the draws, beside which starting without it has an "
-            f"expected net present value of {amounts.money(now.expected_npv)}. What it takes: "
+            "All figures of the measurement are averages over the draws; compare its net present value with the average of the "
+            f"others, {amounts.money(now.expected_npv)} for starting without it. What it takes: "
             f"{proposal.pilot.source or 'no source given'}."
         )
     return [*said, f"Left out: {words.LEFT_OUT}"]

@@ -16,7 +16,7 @@ from roi.inputs import PRICE_AGE_DAYS, SourceDate, _Record, inputs
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
 from roi.uncertain import Correlation, stated_facts
-from roi.values import MovedValue, Value
+from roi.values import MovedValue, Value, origin_of
 
 FLEETS = ("baseline", "proposed")
 MOST_REGIONS = 12
@@ -195,10 +195,24 @@ def provenance_flags(proposal: Proposal, today: date) -> list[str]:
     if old:
         listed = "; ".join(f"{label} in {_listed(regions)}" for label, regions in old.items())
         flags.append(f"Older than {PRICE_AGE_DAYS} days: {listed}.")
+    flags += _bases_beyond_values(proposal)
     for region, prices in by_basis.items():
         if prices.get("spot", 0) > prices.get("on-demand", float("inf")):
             flags.append(f"{region}: the spot price is above the on-demand price. Are they swapped?")
     return flags
+
+
+def _bases_beyond_values(proposal: Proposal) -> list[str]:
+    """Sentences on values whose base, which the headline is computed with, is none that their own measurements allow."""
+    given = [(name, "", value) for name, value in proposal.inputs.items()]
+    for fleet, region in proposal.regions:
+        given += [(name, f" in {region}", value) for name, value in proposal.sites[fleet][region].items()]
+    return [
+        f"{inputs()[name].label}{place}: the headline takes {inputs()[name].show(said.base)}, but its own values are "
+        f"{inputs()[name].show_range(min(said.values), max(said.values))}; the odds follow the values."
+        for name, place, value in given
+        if (said := origin_of(value)) and said.values and not min(said.values) <= said.base <= max(said.values)
+    ]
 
 
 def _listed(regions: list[str]) -> str:

@@ -188,8 +188,9 @@ class _Reader:
             if len(self.problems) > before:
                 unsure.add(fleet)  # a share may be among what is refused
         proposal = Proposal(key, words["name"], words["owner"], words["decision"], scalars, sites)
-        if not self.problems:
-            proposal = replace(proposal, correlations=self.correlations(document, proposal), pilot=self.pilot(document, proposal))
+        # While an input is refused, it is not known which facts there are.
+        facts = None if self.problems else [each.path for each in stated_facts(proposal)]
+        proposal = replace(proposal, correlations=self.correlations(document, facts), pilot=self.pilot(document, facts))
         for fleet, message in share_problems(proposal):
             if fleet not in unsure:
                 self.refuse(message, _line(document, fleet))
@@ -406,7 +407,7 @@ class _Reader:
             self.refuse(f"{what}: {path} holds no measurements", line)
         return tuple(found)
 
-    def correlations(self, document: CommentedMap, proposal: Proposal) -> tuple[Correlation, ...]:
+    def correlations(self, document: CommentedMap, facts: list[str] | None) -> tuple[Correlation, ...]:
         """The pairs of facts that move together."""
         rows = document.get("correlations")
         if rows is None:
@@ -437,11 +438,11 @@ class _Reader:
             if len(self.problems) == problems:
                 found.append(Correlation((str(between[0]), str(between[1])), float(coefficient), str(row.get("source", ""))))
                 lines.append(line)
-        for index, message in correlation_problems(found, [each.path for each in stated_facts(proposal)]):
+        for index, message in correlation_problems(found, facts) if facts is not None else ():
             self.refuse(f"correlations: {message}", lines[index])
         return tuple(found)
 
-    def pilot(self, document: CommentedMap, proposal: Proposal) -> Pilot | None:
+    def pilot(self, document: CommentedMap, facts: list[str] | None) -> Pilot | None:
         """The measurement that could be made before the decision."""
         raw = document.get("pilot")
         if raw is None:
@@ -458,7 +459,7 @@ class _Reader:
             if field not in fields:
                 self.refuse(f"pilot has no {field}; write {example}", _line(document, "pilot"))
             elif field == "measures":
-                fields[field] = self.measured(raw[field], proposal, lines[field])
+                fields[field] = self.measured(raw[field], facts, lines[field])
             else:
                 try:
                     fields[field] = _pilot_rows()[field].check(fields[field])
@@ -473,17 +474,16 @@ class _Reader:
                 self.refuse(f"pilot: {describe(each)}", lines.get(each["loc"][0]))
             return None
 
-    def measured(self, raw: Any, proposal: Proposal, line: int | None) -> tuple[str, ...]:
+    def measured(self, raw: Any, facts: list[str] | None, line: int | None) -> tuple[str, ...]:
         """The facts that a pilot measures."""
         if not isinstance(raw, CommentedSeq) or not raw:
             self.refuse(f"pilot: measures is {_plain(raw)!r}; write a list of uncertain facts such as [latency_saved]", line)
             return ()
-        known = [each.path for each in stated_facts(proposal)]
         found = [_plain(each) for each in raw]
         for index, path in enumerate(found):
             line = raw.lc.item(index)[0] + 1
-            if path not in known:
-                hint = did_you_mean(str(path), known) or f"; uncertain are {', '.join(known)}"
+            if facts is not None and path not in facts:
+                hint = did_you_mean(str(path), facts) or f"; uncertain are {', '.join(facts)}"
                 self.refuse(f"pilot: measures: {path!r} is not an uncertain fact of this proposal{hint}", line)
             elif path in found[:index]:
                 self.refuse(f"pilot: measures: {path!r} is given twice; keep one of the two", line)

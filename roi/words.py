@@ -75,6 +75,7 @@ SENTENCES = {
     "month": "month {month}",
     "no_cash_out": "at once",
     "undefined": "not defined",
+    "averaged": "averaged",
 }
 
 ASKED_FIRST = ("value_per_release_day", "upfront_cost", "latency_saved")

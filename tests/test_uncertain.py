@@ -1,6 +1,7 @@
 """Uncertain facts: what a spread means, facts that move together, and refusals of what cannot be."""
 
 import math
+from datetime import date
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 import roi
 from roi import InputError
 from roi.distributions import Discrete, Empirical, Lognormal
+from roi.proposals import provenance_flags
 from roi.reading import parse
 from roi.simulate import points, sample, simulate
 from roi.uncertain import Correlation, correlation_problems, matrix, uncertain
@@ -245,6 +247,34 @@ def test_a_correlation_that_cannot_be_is_refused_with_its_line(lines, line, said
     problems = refused(correlations=lines)
     assert all(problem.startswith(f"mine.yaml:{line}: ") for problem in problems)
     assert any(said in problem for problem in problems)
+
+
+def test_mistakes_elsewhere_hide_none_of_a_correlation_or_a_pilot():
+    lines = (
+        "correlations:\n  - {between: [delay, ramp], coefficient: 1.4}\npilot: {month: 2, cost: 90K, measures: latency_saved}\n"
+    )
+    problems = refused("  delay: 12%\n", lines)
+    for said in (
+        "delay is the text '12%'",
+        "coefficient is 1.4",
+        "'month' is not known in a pilot",
+        "90K",
+        "measures is 'latency_saved'",
+    ):
+        assert any(said in problem for problem in problems), (said, problems)
+    # Which facts there are is not known while an input is refused, so none of them is called unknown.
+    pair = "correlations:\n  - {between: [delay, ramp], coefficient: 0.4}\n"
+    assert len(refused("  delay: 12%\n", pair)) == 1
+
+
+def test_a_base_that_its_own_values_do_not_reach_is_flagged():
+    flags = provenance_flags(
+        read("  delay: {base: 9, shape: discrete, values: [1, 2], weights: [0.5, 0.5]}\n"), date(2026, 12, 1)
+    )
+    said = "the headline takes 9 months, but its own values are 1 to 2 months; the odds follow the values."
+    assert f"Months before any benefit: {said}" in flags
+    good = provenance_flags(read("  delay: {base: 2, shape: discrete, values: [1, 2], weights: [0.5, 0.5]}\n"), date(2026, 12, 1))
+    assert not any("its own values" in flag for flag in good)
 
 
 def test_correlations_that_no_one_value_mends_are_all_to_be_weaker():

@@ -75,7 +75,7 @@ def assumptions(proposal: Proposal) -> list[dict[str, str]]:
 def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[str, str]:
     """One row, from the proposal's own words where it gives a value, else from the inputs' file."""
     ends = plausible(row, value)
-    measured = value.measured if value else row.source.measured
+    measured = value.measured or value.shape == "empirical" if value else row.source.measured
     dated = value.date if value else row.source.date
     return {
         "path": path,
