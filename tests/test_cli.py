@@ -348,7 +348,7 @@ def test_alternatives_stand_side_by_side(run: Run) -> None:
     outcome = run("alternatives", "two-region")
     assert (outcome.code, outcome.err) == (0, "")
     (now,) = (line for line in outcome.out.splitlines() if line.startswith("  Start now "))
-    assert now.split() == ["Start", "now", "$3.2M", "$3.3M", "$122K", "1.04", "4", "%", "51", "%", "$241K/day"]
+    assert now.split() == ["Start", "now", "$3.2M", "$3.3M", "$122K", "$805K", "1.04", "4", "%", "51", "%", "$241K/day"]
     assert outcome.out.count("Left out: ") == 1
     found = json.loads(run("alternatives", "two-region", "published-claim", "raise-utilisation", "--later", "2", "--json").out)
     assert [each["kind"] for each in found["alternatives"]] == ["nothing", "now", "later", "staged", "other", "other"]
