@@ -16,7 +16,7 @@ from roi.inputs import PRICE_AGE_DAYS, SourceDate, _Record, inputs
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
 from roi.uncertain import Correlation, stated_facts
-from roi.values import MovedValue, Value, origin_of
+from roi.values import MovedValue, Value, origin_of, stated_spread
 
 FLEETS = ("baseline", "proposed")
 MOST_REGIONS = 12
@@ -196,6 +196,11 @@ def provenance_flags(proposal: Proposal, today: date) -> list[str]:
         listed = "; ".join(f"{label} in {_listed(regions)}" for label, regions in old.items())
         flags.append(f"Older than {PRICE_AGE_DAYS} days: {listed}.")
     flags += _bases_beyond_values(proposal)
+    flags += [
+        f"{inputs()[name].label}: has a range, but it is chosen and not drawn; the odds leave it as it is."
+        for name, value in proposal.inputs.items()
+        if inputs()[name].chosen and (said := origin_of(value)) and stated_spread(inputs()[name], said)
+    ]
     for region, prices in by_basis.items():
         if prices.get("spot", 0) > prices.get("on-demand", float("inf")):
             flags.append(f"{region}: the spot price is above the on-demand price. Are they swapped?")

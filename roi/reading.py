@@ -320,6 +320,11 @@ class _Reader:
     def spread(self, row: Input, value: Value, place: str, line: int | None) -> None:
         """Refuse what is said of how sure a value is where it contradicts itself, or says less than it seems to."""
         what = f"{place}: {row.name}"
+        if row.name == "share" and (value.low is not None or value.values or value.shape or value.covers):
+            self.refuse(
+                f"{what} has a spread, but the shares of a fleet sum to 1 and none is uncertain alone; write base alone", line
+            )
+            return
         drawn_from_values = value.shape in ("discrete", "empirical")
         if (value.low is None) != (value.high is None):
             self.refuse(f"{what} has {'high' if value.low is None else 'low'} alone; write low and high, or neither", line)
@@ -381,14 +386,14 @@ class _Reader:
             self.refuse(f"{what}: {path} is larger than {LARGEST_FILE:,} bytes; write a sample of the measurements", line)
             return ()
         table = [(number, cells) for number, cells in enumerate(csv.reader(io.StringIO(text)), 1) if any(map(str.strip, cells))]
-        column = 0
+        column, width = 0, len(table[0][1]) if table else 1
         if table and not _is_number(table[0][1][0]):
             names = [cell.strip() for cell in table.pop(0)[1]]
-            if row.name in names:
-                column = names.index(row.name)
-            elif len(names) > 1:
+            if row.name not in names:
+                # A first line that is neither a number nor the name may be another measure, or a number with a slip in it.
                 self.refuse(f"{what}: {path} has the columns {', '.join(names)}; name one of them {row.name}", line)
                 return ()
+            column = names.index(row.name)
         elif table and len(table[0][1]) > 1:
             self.refuse(
                 f"{what}: {path} has several columns without names; give it a first line, with one column {row.name}", line
@@ -398,6 +403,8 @@ class _Reader:
         for number, cells in table:
             cell = cells[column].strip() if column < len(cells) else ""
             try:
+                if len(cells) > width:
+                    raise ValueError(f"has {len(cells)} columns where {width} stand above; write numbers without commas")
                 found.append(row.check(float(cell) if _is_number(cell) else cell))
             except ValueError as error:
                 problem = Problem(str(error), str(path), number)

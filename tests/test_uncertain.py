@@ -64,7 +64,7 @@ def test_measured_values_are_drawn_as_they_were_measured(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text", ["90\n100\n110\n120\n130\n", "latency\n90\n100\n110\n120\n130\n", "\ufeff90\n100\n\n110\n120\n130"]
+    "text", ["90\n100\n110\n120\n130\n", "latency_saved\n90\n100\n110\n120\n130\n", "\ufeff90\n100\n\n110\n120\n130"]
 )
 def test_a_file_of_one_number_a_line_is_read(tmp_path, text):
     (tmp_path / "m.txt").write_text(text, encoding="utf-8")
@@ -83,6 +83,9 @@ def test_a_file_of_one_number_a_line_is_read(tmp_path, text):
         ("1\n2\n3\nNULL\n5\n6\n", "m.csv:4: latency_saved is the text 'NULL'; write a number alone"),
         ("1\n2\n3\n\n\n1e9\n", "m.csv:6: latency_saved is 1000000000 ms/step, which is out of range"),
         ("1\n2\n3\n", "an empirical spread has 3 values; measure at least 5"),
+        ("latency\n1\n2\n3\n4\n5\n", "m.csv has the columns latency; name one of them latency_saved"),
+        ("9O\n100\n110\n120\n130\n140\n", "m.csv has the columns 9O; name one of them latency_saved"),
+        ("90\n100,500\n110\n120\n130\n", "m.csv:2: has 2 columns where 1 stand above; write numbers without commas"),
         ("step,latency_saved\n1\n", "m.csv:2: latency_saved is the text ''"),
     ],
 )
@@ -275,6 +278,17 @@ def test_a_base_that_its_own_values_do_not_reach_is_flagged():
     assert f"Months before any benefit: {said}" in flags
     good = provenance_flags(read("  delay: {base: 2, shape: discrete, values: [1, 2], weights: [0.5, 0.5]}\n"), date(2026, 12, 1))
     assert not any("its own values" in flag for flag in good)
+
+
+@pytest.mark.parametrize("spread", ["low: 0.1, high: 0.9", "shape: discrete, values: [0.4, 0.6], weights: [0.5, 0.5]"])
+def test_a_share_is_not_uncertain_alone(spread):
+    with pytest.raises(InputError, match="the shares of a fleet sum to 1 and none is uncertain alone; write base alone"):
+        parse(GOOD.replace("{share: 0.5, gpu_price: 14.69}", f"{{share: {{base: 0.5, {spread}}}}}"), "mine.yaml", "mine")
+
+
+def test_a_range_of_what_the_reader_chooses_is_said_to_be_idle():
+    flags = provenance_flags(read("  horizon: {base: 18, low: 12, high: 24}\n"), date(2026, 12, 1))
+    assert "Horizon: has a range, but it is chosen and not drawn; the odds leave it as it is." in flags
 
 
 def test_correlations_that_no_one_value_mends_are_all_to_be_weaker():
