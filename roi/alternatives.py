@@ -21,7 +21,7 @@ from roi.problems import InputError
 from roi.proposals import Pilot, Proposal
 from roi.reading import load
 from roi.results import Result
-from roi.simulate import BLOCK, DRAWS, SEED, check_draws, evaluated, points, sample
+from roi.simulate import BLOCK, DRAWS, SEED, block_of, check_draws, evaluated
 from roi.uncertain import uncertain
 from roi.values import Value
 
@@ -87,6 +87,11 @@ def known_alternative() -> Proposal:
     return load(ALTERNATIVE)
 
 
+def others_to(proposal: Proposal) -> list[Proposal]:
+    """What a proposal is compared with where nothing else is named: the shipped alternative, unless it is that itself."""
+    return [each for each in (known_alternative(),) if each.key != proposal.key]
+
+
 def alternative_result(proposal: Proposal, alternative: Proposal | None) -> Result | None:
     """The alternative in the proposal's world; None where there is none, or where it is the proposal itself."""
     if alternative is None or alternative.key == proposal.key:
@@ -117,7 +122,7 @@ def alternatives(
     if later not in range(1, 61):
         raise InputError(f"later is {later}; write a whole number of months from 1 to 60")
     if others is None:
-        others = [each for each in (known_alternative(),) if each.key != proposal.key]
+        others = others_to(proposal)
     found = [Alternative("nothing", NOTHING, 0.0, 0.0, 0.0, np.nan, np.nan, 0.0, 0.0, None, "Spends nothing, gains nothing")]
     found += [_row(option, draws, seed) for option in _starts(proposal, later)]
     if proposal.pilot:
@@ -235,7 +240,7 @@ def _drawn(proposal: Proposal, draws: int, seed: int, names: Sequence[str], path
         return None
     blocks = []
     for start in range(0, draws, BLOCK):
-        values = sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start)))
+        values = block_of(proposal, facts, start, draws, seed)
         lines = evaluated(proposal, facts, values, names)
         drawn = {each.path: row for each, row in zip(facts, values, strict=True) if each.path in paths}
         blocks.append(drawn | {name: lines[name][:, 0] for name in names})

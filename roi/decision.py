@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from roi import amounts, words
-from roi.alternatives import Alternative, alternatives, expected_npvs, known_alternative, switching_input
+from roi.alternatives import Alternative, alternatives, expected_npvs, others_to, switching_input
 from roi.drivers import drivers
 from roi.information import Information, value_of_measuring
 from roi.inputs import inputs
@@ -51,11 +51,11 @@ class Decision:
 @lru_cache(maxsize=64)
 def decide(proposal: Proposal) -> Decision:
     """The recommendation for a proposal among the alternatives to it, over as many draws as a page carries."""
-    others = tuple(each for each in (known_alternative(),) if each.key != proposal.key)
+    others = others_to(proposal)
     found = tuple(alternatives(proposal, others, DRAWS_ON_A_PAGE))
     best = max(found, key=expected)
     information = value_of_measuring(proposal, DRAWS_ON_A_PAGE) if uncertain(proposal) else None
-    reversal, instead = _reversal(proposal, others, best)
+    reversal, instead = _reversal(proposal, others, found, best)
     by_name = {each.name: each for each in found}
     return Decision(proposal, found, best, information, reversal, by_name[instead] if instead else None)
 
@@ -65,7 +65,9 @@ def expected(alternative: Alternative) -> float:
     return alternative.npv if alternative.expected_npv is None else alternative.expected_npv
 
 
-def _reversal(proposal: Proposal, others: Sequence[Proposal], best: Alternative) -> tuple[float | None, str | None]:
+def _reversal(
+    proposal: Proposal, others: Sequence[Proposal], found: Sequence[Alternative], best: Alternative
+) -> tuple[float | None, str | None]:
     """Where along the switching input another alternative becomes the best one, and which.
 
     The draws of the input move along with its value. Between two values tried, the lead of the best over the other is taken to
@@ -74,8 +76,10 @@ def _reversal(proposal: Proposal, others: Sequence[Proposal], best: Alternative)
     name = switching_input()
     low, high, _ = inputs()[name].slider
     now = proposal.number(name)
-    tried = sorted({*np.linspace(low, high, TRIED).tolist(), now})
-    weighed = {value: expected_npvs(proposal.with_values({name: value}), others, DRAWS_ON_A_PAGE) for value in tried}
+    weighed = {now: {each.name: expected(each) for each in found}}
+    for value in {*np.linspace(low, high, TRIED).tolist()} - {now}:
+        weighed[value] = expected_npvs(proposal.with_values({name: value}), others, DRAWS_ON_A_PAGE)
+    tried = sorted(weighed)
     at = tried.index(now)
     crossings = []
     for walk in (tried[at::-1], tried[at:]):

@@ -106,7 +106,7 @@ def simulate(proposal: Proposal, draws: int = DRAWS, seed: int = SEED, jobs: int
     facts = drawable(proposal, draws, seed)
 
     def block(start: int) -> Outcomes:
-        found = outcomes(proposal, facts, sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start))))
+        found = outcomes(proposal, facts, block_of(proposal, facts, start, draws, seed))
         # Millions of draws by month fit into memory in single precision, which is plenty for a fan.
         return replace(found, cumulative=found.cumulative.astype(np.float32))
 
@@ -140,8 +140,7 @@ def check_draws(draws: int, seed: int, most: int = MOST) -> None:
 
 def draw_net_gains(proposal: Proposal, facts: list[Uncertain], draws: int, seed: int) -> tuple[Array, Array]:
     """The draws of each fact, shaped `(facts, draws)`, and the net gain of each in USD, shaped `(draws,)`."""
-    starts = range(0, draws, BLOCK)
-    blocks = [sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start))) for start in starts]
+    blocks = [block_of(proposal, facts, start, draws, seed) for start in range(0, draws, BLOCK)]
     return np.concatenate(blocks, axis=1), np.concatenate([net_gains(proposal, facts, values) for values in blocks])
 
 
@@ -208,6 +207,11 @@ def sample(proposal: Proposal, facts: list[Uncertain], shares: Array) -> Array:
         shares = shares.copy()
         shares[:, at] = ndtr(ndtri(shares[:, at]) @ mixed.T)
     return np.array([each.draws(share) for each, share in zip(facts, shares.T, strict=True)])
+
+
+def block_of(proposal: Proposal, facts: list[Uncertain], start: int, draws: int, seed: int) -> Array:
+    """The draws of each fact from number `start` on, at most `BLOCK` of all `draws`, as `sample` makes them."""
+    return sample(proposal, facts, points(len(facts), seed, start, min(BLOCK, draws - start)))
 
 
 def outcomes(proposal: Proposal, facts: list[Uncertain], values: Array) -> Outcomes:

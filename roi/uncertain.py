@@ -113,11 +113,10 @@ def uncertain(proposal: Proposal) -> list[Uncertain]:
     Raises:
         InputError: a spread that no distribution has; the message names the input.
     """
-    facts, problems = [], []
-    for each in stated_facts(proposal):
+    facts, problems = list(stated_facts(proposal)), []
+    for each in facts:
         try:
-            assert each.spread
-            facts.append(each)
+            distribution(**each.stated)
         except ValueError as error:
             problems.append(Problem(f"{each.path}: {error}"))
     if problems:
