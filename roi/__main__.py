@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 import textwrap
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,6 +17,8 @@ from roi.files import write_whole
 from roi.inputs import inputs, model
 from roi.lines import did_you_mean
 from roi.problems import Problem
+from roi.review.commands import app as review
+from roi.settings import OneProposal, Settings, changed_by
 from roi.terminal import complain, printable, say
 
 if TYPE_CHECKING:
@@ -32,16 +34,8 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.add_typer(evidence, name="evidence")
+app.add_typer(review)
 
-OneProposal = Annotated[str, typer.Argument(metavar="PROPOSAL", help="A YAML file, or a shipped proposal's name.")]
-Settings = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--set",
-        metavar="NAME=VALUE",
-        help="Another value for an input, such as latency_saved=90 or proposed.europe-west4.gpu_price=12; repeatable.",
-    ),
-]
 Proposals = Annotated[list[str], typer.Argument(metavar="PROPOSAL", help="YAML files, or shipped proposals' names.")]
 
 
@@ -108,7 +102,7 @@ def evaluate_(
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object; infinite and undefined values are null.")] = False,
 ) -> None:
     """Evaluate a proposal: the verdict and every line of the model."""
-    result = Result(_changed(proposal, settings))
+    result = Result(changed_by(proposal, settings))
     if explain:
         try:
             tree = result.explain(explain)
@@ -130,7 +124,7 @@ def decide_(
     """The decision in a few lines: what to do, what would reverse that, how sure it is and what to measure first."""
     from roi import decision
 
-    found = decision.decide(_changed(proposal, settings))
+    found = decision.decide(changed_by(proposal, settings))
     if json:
         say(report.as_json(decision.as_data(found)))
         return
@@ -151,7 +145,7 @@ def simulate_(
     from roi import amounts, words
     from roi.simulate import simulate
 
-    changed = _changed(proposal, settings)
+    changed = changed_by(proposal, settings)
     found = simulate(changed, draws, seed, jobs)
     if json:
         say(report.as_json(asdict(found)))
@@ -186,7 +180,7 @@ def breakeven_(
     from roi import words
     from roi.breakeven import crossings
 
-    result = Result(_changed(proposal, settings))
+    result = Result(changed_by(proposal, settings))
     known = [row.name for row in inputs().values() if row.axis == "scalar"]
     problems = [
         Problem(f"'{name}' is not an input{did_you_mean(name, known)}", option)
@@ -249,7 +243,7 @@ def information_(
     from roi import amounts, words
     from roi.information import value_of_measuring
 
-    found = value_of_measuring(_changed(proposal, settings), draws, seed)
+    found = value_of_measuring(changed_by(proposal, settings), draws, seed)
     if json:
         say(report.as_json(asdict(found)))
         return
@@ -276,7 +270,7 @@ def sensitivity_(
     from roi import words
     from roi.sensitivity import sensitivity
 
-    changed = _changed(proposal, settings)
+    changed = changed_by(proposal, settings)
     found = sensitivity(changed, method, draws, seed)
     if json:
         say(report.as_json(asdict(found)))
@@ -331,7 +325,7 @@ def alternatives_(
 
     from roi.alternatives import COLUMNS, alternatives, cost_of_waiting, rows, sentences, switching_input
 
-    changed = _changed(proposal, settings)
+    changed = changed_by(proposal, settings)
     found = alternatives(changed, [load(each) for each in others] if others else None, draws, seed, later)
     if json:
         contents = {"proposal": changed.key, "draws": draws, "seed": seed, "cost_of_waiting": cost_of_waiting(changed)}
@@ -389,15 +383,6 @@ def portfolio_(
         say(f"  {name:<{widths[0]}}  {cost:>{widths[1]}}  {value:>{widths[2]}}  {why}".rstrip())
     for sentence in (*more, drawn(found)):
         say(sentence)
-
-
-def _changed(proposal: str, settings: list[str] | None) -> Proposal:
-    """A proposal with the values of `--set`."""
-    loaded, changes = load(proposal), _changes(settings or [])
-    try:
-        return loaded.with_values(changes) if changes else loaded
-    except InputError as error:
-        raise InputError([replace(problem, file="--set") for problem in error.problems]) from error
 
 
 @app.command("report")
@@ -466,26 +451,6 @@ def _load_each(proposals: list[str]) -> tuple[dict[str, Proposal], dict[str, Inp
         except InputError as error:
             bad[given] = error
     return good, bad
-
-
-def _changes(settings: list[str]) -> dict[str, float | str]:
-    """The values of `--set NAME=VALUE`. What is not a number stays text, which its input refuses in its own words."""
-    changes: dict[str, float | str] = {}
-    problems = []
-    for setting in settings:
-        name, equals, text = (part.strip() for part in setting.partition("="))
-        if not name or not equals:
-            problems.append(Problem(f"'{setting}' is not NAME=VALUE; write it like latency_saved=90", "--set"))
-        elif name in changes:
-            problems.append(Problem(f"{name} is set twice; keep one of the two", "--set"))
-        else:
-            try:
-                changes[name] = float(text) if text.isascii() else text
-            except ValueError:
-                changes[name] = text
-    if problems:
-        raise InputError(problems)
-    return changes
 
 
 def _show(table: Table) -> None:

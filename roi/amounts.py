@@ -84,9 +84,12 @@ def _grouped(size: float, decimals: int) -> str:
 
 NOUNS = {
     "GB": ("GB", "GB"),
+    "Gbit": ("Gbit", "Gbit"),
+    "Mtoken": ("million tokens", "million tokens"),
     "USD": ("USD", "USD"),
     "gpu": ("GPU", "GPUs"),
     "ms": ("ms", "ms"),
+    "sync": ("synchronisation", "synchronisations"),
     "vcpu": ("vCPU", "vCPUs"),
 }
 """Base units that are not written as English nouns with an s: singular and plural."""
@@ -146,4 +149,4 @@ def figures(value: float) -> str:
     text = _grouped(half_up(size, places) if places < 16 else size, min(places, 15))
     if "." in text:
         text = text.rstrip("0").rstrip(".")
-    return f"{'-' if value < 0 else ''}{text}"
+    return f"{'-' if value < 0 and text != '0' else ''}{text}"

@@ -15,16 +15,19 @@ from roi.values import plausible
 BISECTIONS = 60
 """Halvings of a bracket; each bracket is then as narrow as a double can tell apart."""
 
+MOST_WHOLE = 1_000
+"""Values up to which a whole input is tried at each."""
+
 ALONG_A_CURVE = 33
 """Values of the first of two inputs at which a break-even curve is computed."""
 
 
 @cache
 def grid(name: str) -> tuple[float, ...]:
-    """Where an input is tried: evenly along its slider, then ever wider apart to the ends of its range."""
+    """Where an input is tried: at each value of a whole one that has few, else evenly along its slider, then ever wider apart."""
     row = inputs()[name]
     low, high, _ = row.slider
-    if row.whole:
+    if row.whole and row.range[1] - row.range[0] < MOST_WHOLE:
         return tuple(float(value) for value in np.arange(row.range[0], row.range[1] + 1))
     points = [*np.linspace(low, high, 41)]
     width = high - low
@@ -33,7 +36,8 @@ def grid(name: str) -> tuple[float, ...]:
         if reach:
             steps = np.geomspace(min(width / 40, reach), reach, 16)
             points += [*(end + np.sign(limit - end) * steps)]
-    return tuple(sorted({float(np.clip(point, *row.range)) for point in points}))
+    found = np.clip(np.round(points) if row.whole else points, *row.range)
+    return tuple(sorted({float(point) for point in found}))
 
 
 def net_gains(result: Result, row: Input, values: Array) -> Array:
@@ -101,14 +105,12 @@ def _crossings(result: Result, name: str, others: Mapping[str, Array], target: f
     tried = {name: np.tile(points, settings)} | {other: np.repeat(values, len(points)) for other, values in others.items()}
     meets = (along(result, tried, line) >= target).reshape(settings, len(points))
     at, index = np.nonzero(meets[:, 1:] != meets[:, :-1])
-    if row.whole:
-        found = points[index + 1]
-    else:
-        low, high, left = points[index], points[index + 1], meets[at, index]
-        around = {other: values[at] for other, values in others.items()}
-        for _ in range(BISECTIONS if len(at) else 0):
-            middle = (low + high) / 2
-            same = (along(result, around | {name: middle}, line) >= target) == left
-            low, high = np.where(same, middle, low), np.where(same, high, middle)
-        found = (low + high) / 2
+    low, high, left = points[index], points[index + 1], meets[at, index]
+    around = {other: values[at] for other, values in others.items()}
+    apart = len(at) and not (row.whole and (high - low <= 1).all())
+    for _ in range(BISECTIONS if apart else 0):
+        middle = np.floor((low + high) / 2) if row.whole else (low + high) / 2
+        same = (along(result, around | {name: middle}, line) >= target) == left
+        low, high = np.where(same, middle, low), np.where(same, high, middle)
+    found = high if row.whole else (low + high) / 2
     return [found[at == setting].tolist() for setting in range(settings)]

@@ -12,7 +12,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
-from roi import amounts, payback
+from roi import amounts, payback, runway, total_cost
 from roi.lines import Model, Variable, lines_of
 from roi.problems import InputError, Problem
 from roi.units import Unit
@@ -197,8 +197,8 @@ def describe(error: Any) -> str:
 
 @cache
 def model() -> Model:
-    """The payback model over these inputs, traced and checked."""
+    """The model over these inputs, traced and checked: payback, total cost, and runway."""
     variables = [Variable(each.name, Unit.parse(each.unit), each.axis) for each in inputs().values()]
     variables.append(Variable("is_proposed", Unit.parse("1"), "site"))
     variables.append(Variable("month", Unit.parse("month"), "month"))
-    return Model(lines_of(payback), variables)
+    return Model([*lines_of(payback), *lines_of(total_cost), *lines_of(runway)], variables)

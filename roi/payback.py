@@ -22,9 +22,15 @@ high_storage_price = Constant("high_storage_price", 1, "USD/(GB*month)")
 # --- time saved, and what it is worth ---------------------------------------------------------------------------------------
 
 
+@line("ms/step", "Time of a step saved, synchronisation between regions included")
+def step_time_saved(latency_saved, sync_time, steps_per_sync):
+    """What regions wait for each other is spread over the steps from one synchronisation to the next."""
+    return latency_saved - sync_time / steps_per_sync
+
+
 @line("hour/run", "Training hours saved per run")
-def step_hours_saved(steps_per_run, latency_saved):
-    return steps_per_run * latency_saved / ms_per_hour
+def step_hours_saved(steps_per_run, step_time_saved):
+    return steps_per_run * step_time_saved / ms_per_hour
 
 
 @line("hour/run", "Hours saved per run, queue included")
@@ -52,9 +58,9 @@ def runs_per_month(releases_per_month, runs_per_release):
 
 
 @line("hour/run", "Hours of one run")
-def run_hours(steps_per_run, step_time, latency_saved, is_proposed):
-    """Only the proposed fleet has the saved latency."""
-    return steps_per_run * (step_time - latency_saved * is_proposed) / ms_per_hour
+def run_hours(steps_per_run, step_time, step_time_saved, is_proposed):
+    """Only the proposed fleet has the saved time."""
+    return steps_per_run * (step_time - step_time_saved * is_proposed) / ms_per_hour
 
 
 @line("gpu*hour/month", "GPU-hours spent training")
@@ -98,14 +104,19 @@ def storage_cost(checkpoint_size, checkpoints_kept, storage_price):
     return checkpoint_size * checkpoints_kept * storage_price
 
 
+@line("GB/month", "Egress of synchronising with other regions")
+def sync_egress(egress_per_sync, steps_per_run, steps_per_sync, runs_per_month):
+    return egress_per_sync * steps_per_run / steps_per_sync * runs_per_month
+
+
 @line("USD/month", "Egress")
-def egress_cost(egress, egress_price):
-    return egress * egress_price
+def egress_cost(egress, sync_egress, egress_price):
+    return (egress + sync_egress) * egress_price
 
 
 @line("USD/month", "Bill of a site")
-def site_bill(gpu_cost, orchestration_cost, vcpu_cost, storage_cost, egress_cost, fixed_cost):
-    return gpu_cost + orchestration_cost + vcpu_cost + storage_cost + egress_cost + fixed_cost
+def site_bill(gpu_cost, orchestration_cost, vcpu_cost, storage_cost, egress_cost, fixed_cost, staff_cost):
+    return gpu_cost + orchestration_cost + vcpu_cost + storage_cost + egress_cost + fixed_cost + staff_cost
 
 
 @line("1", "Belongs to the baseline fleet")
@@ -438,6 +449,15 @@ def flag_latency_above_step(latency_saved, step_time):
 def flag_speed_up_above_linear(latency_saved, step_time, baseline_sites, proposed_sites):
     """Linear scaling divides the step time by the growth in regions; a step that is no faster needs no reason."""
     return where(latency_saved > 0, where((step_time - latency_saved) * proposed_sites < step_time * baseline_sites, 1, 0), 0)
+
+
+@line(
+    "1",
+    "Start beyond the horizon",
+    flag="The start, in {wait}, is not before the end of the horizon, {horizon}: nothing is counted, neither cost nor gain.",
+)
+def flag_start_beyond_horizon(wait, horizon):
+    return where(wait < horizon, 0, 1)
 
 
 @line(

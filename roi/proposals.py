@@ -14,6 +14,7 @@ from typing import Any
 
 from roi.inputs import PRICE_AGE_DAYS, SourceDate, _Record, inputs
 from roi.lines import did_you_mean
+from roi.modes import Mode, mode_flags
 from roi.problems import InputError, Problem
 from roi.uncertain import Correlation, stated_facts
 from roi.values import MovedValue, Value, origin_of, stated_spread
@@ -50,6 +51,7 @@ class Proposal:
         sites: what the file says of site inputs: fleet -> region -> name.
         correlations: which uncertain facts move together.
         pilot: what could be measured before the decision; None where the file declares nothing.
+        mode: how the proposed regions work together; None where the file does not say it.
     """
 
     key: str
@@ -60,6 +62,7 @@ class Proposal:
     sites: Mapping[str, Mapping[str, Mapping[str, Value]]]
     correlations: tuple[Correlation, ...] = ()
     pilot: Pilot | None = None
+    mode: Mode | None = None
 
     def __hash__(self) -> int:
         """Equal proposals are equal in all that they say, so that what is computed from one is kept; most differ in their key."""
@@ -174,11 +177,14 @@ def provenance_flags(proposal: Proposal, today: date) -> list[str]:
     unsourced: dict[str, list[str]] = {}
     old: dict[str, list[str]] = {}
     by_basis: dict[str, dict[str, float]] = {}
+    defaulted: list[str] = []
     for fleet, region in proposal.regions:
         for row in inputs().values():
             if not row.price:
                 continue
             value = proposal.sites[fleet][region].get(row.name)
+            if value is None and row.name == "gpu_price":
+                defaulted.append(f"{region} ({fleet})")
             if value and row.name == "gpu_price" and value.basis:
                 by_basis.setdefault(region, {})[value.basis] = value.base
             title, dated = (value.source, value.date) if value else (row.source.title, row.source.date)
@@ -187,6 +193,12 @@ def provenance_flags(proposal: Proposal, today: date) -> list[str]:
             elif (today - dated).days > PRICE_AGE_DAYS:
                 old.setdefault(f"{row.label} ({dated})", []).append(region)
     flags = [f"{label} in {_listed(regions)} has no dated source." for label, regions in unsourced.items()]
+    if defaulted and len(proposal.regions) > 2:
+        price = inputs()["gpu_price"]
+        flags.append(
+            f"No GPU price is given for {_listed(defaulted)}: {price.show(price.default)} is taken, which is that of "
+            f"{price.source.title}. What does it cost there?"
+        )
     if len(proposal.regions) > MOST_REGIONS:
         flags.append(
             f"{len(proposal.regions)} regions are more than a page holds side by side ({MOST_REGIONS}): the tables scroll, and a "
@@ -195,6 +207,7 @@ def provenance_flags(proposal: Proposal, today: date) -> list[str]:
     if old:
         listed = "; ".join(f"{label} in {_listed(regions)}" for label, regions in old.items())
         flags.append(f"Older than {PRICE_AGE_DAYS} days: {listed}.")
+    flags += mode_flags(proposal)
     flags += _bases_beyond_values(proposal)
     flags += [
         f"{inputs()[name].label}: has a range, but it is chosen and not drawn; the odds leave it as it is."

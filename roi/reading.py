@@ -25,6 +25,7 @@ from ruamel.yaml.timestamp import TimeStamp
 
 from roi.inputs import ROOT, Input, describe, inputs
 from roi.lines import did_you_mean
+from roi.modes import MODES, Mode, mode_problems
 from roi.problems import InputError, Problem
 from roi.proposals import FLEETS, Pilot, Proposal, share_problems
 from roi.uncertain import Correlation, correlation_problems, stated_facts
@@ -178,7 +179,7 @@ class _Reader:
             self.refuse("is not a proposal; write lines such as `name: ...`, `inputs:`, `baseline:` and `proposed:`", 1)
             return None
         self.tags(document)
-        self.keys(document, ("name", "owner", "decision", "inputs", *FLEETS, "correlations", "pilot"), "in a proposal")
+        self.keys(document, ("name", "owner", "decision", "inputs", *FLEETS, "correlations", "pilot", "mode"), "in a proposal")
         words = {field: self.words(document, field) for field in ("name", "owner", "decision")}
         scalars = self.values(document, "inputs", "scalar", "inputs")
         sites, unsure = {}, set()
@@ -191,6 +192,10 @@ class _Reader:
         # While an input is refused, it is not known which facts there are.
         facts = None if self.problems else [each.path for each in stated_facts(proposal)]
         proposal = replace(proposal, correlations=self.correlations(document, facts), pilot=self.pilot(document, facts))
+        proposal = replace(proposal, mode=self.mode(document))
+        if not self.problems:
+            for message in mode_problems(proposal):
+                self.refuse(message, _line(document, "mode"))
         for fleet, message in share_problems(proposal):
             if fleet not in unsure:
                 self.refuse(message, _line(document, fleet))
@@ -479,6 +484,28 @@ class _Reader:
         except ValidationError as error:
             for each in error.errors():
                 self.refuse(f"pilot: {describe(each)}", lines.get(each["loc"][0]))
+            return None
+
+    def mode(self, document: CommentedMap) -> Mode | None:
+        """How the proposed regions work together: its name alone, or with a reason."""
+        raw, line = document.get("mode"), _line(document, "mode")
+        if raw is None:
+            return None
+        if isinstance(raw, CommentedMap):
+            self.keys(raw, tuple(Mode.model_fields), "in a mode")
+            fields = {str(field): _plain(content) for field, content in raw.items() if field in Mode.model_fields}
+        else:
+            fields = {"kind": _plain(raw)}
+        kind = fields.get("kind")
+        if kind not in MODES:
+            hint = did_you_mean(str(kind), MODES) or "; write one of " + ", ".join(f"{name} ({MODES[name]})" for name in MODES)
+            self.refuse(f"mode is {kind!r}, which is none{hint}", line)
+            return None
+        try:
+            return Mode.model_validate(fields)
+        except ValidationError as error:
+            for each in error.errors():
+                self.refuse(f"mode: {describe(each)}", line)
             return None
 
     def measured(self, raw: Any, facts: list[str] | None, line: int | None) -> tuple[str, ...]:

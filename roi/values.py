@@ -23,6 +23,8 @@ class Value(_Record):
         values, weights: what a discrete value can be and how likely each is; or, without weights, what was measured.
         file: where the measured values were read from.
         basis: of a price, such as on-demand or spot.
+        measured: whether the number was measured and not assumed.
+        count: how many measurements it stands on.
     """
 
     base: float
@@ -39,6 +41,7 @@ class Value(_Record):
     owner: str = ""
     basis: str = ""
     measured: bool = False
+    count: int | None = Field(default=None, ge=1)
 
 
 class MovedValue(Value):

@@ -1,5 +1,7 @@
 """Break-even: the values of one or two inputs at which a line of the answer meets a target."""
 
+import math
+
 import pytest
 
 import roi
@@ -164,3 +166,13 @@ def test_a_present_value_outside_what_is_plausible_is_within_the_chart():
     assert charts.pair_limits(result, "latency_saved", "critical_path_share") == {"left": 40, "right": 200, "low": 0.5, "high": 1}
     # Shares are written as hundredths.
     assert "Share on the critical path, %" in charts.pair_svg(result, "latency_saved", "critical_path_share")
+
+
+def test_a_whole_input_with_many_values_crosses_at_the_first_on_the_far_side():
+    # 120 ms saved, less 25,000 ms every N steps, has to be at least what a step must save without synchronising.
+    result = roi.evaluate(roi.load("two-region"), sync_time=25_000)
+    needed = nearest(roi.evaluate(roi.load("two-region")), "latency_saved")
+    (found,) = crossings(result, "steps_per_sync")
+    assert found == math.ceil(25_000 / (120 - needed))
+    assert roi.evaluate(result.proposal, steps_per_sync=found).net_gain >= 0
+    assert roi.evaluate(result.proposal, steps_per_sync=found - 1).net_gain < 0

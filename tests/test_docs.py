@@ -36,7 +36,7 @@ def test_the_links_lead_to_files(page):
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_a_page_shows_what_its_commands_print(page):
     blocks = re.findall(r"((?:^    .*\n)+)", page.read_text(), re.MULTILINE)
-    shown = "".join(re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in blocks)
+    shown = "\n".join(re.sub(r"^    ", "", block, flags=re.MULTILINE) for block in blocks)
     commands = re.findall(r"^\$ (.*)\n((?:(?!\$ |make |>>> |\.venv).+\n)*)", shown, re.MULTILINE)
     assert len(commands) >= {"README.md": 3, "portfolio.md": 3, "alternatives.md": 3, "odds.md": 5}.get(page.name, 0)
     for command, output in commands:

@@ -80,7 +80,10 @@ def refused(path: Path, *findings: Finding, sites: tuple[str, ...] = ()) -> str:
 
 # --- where it goes ----------------------------------------------------------------------------------------------------------
 
-WRITTEN = '{base: 86.4123, low: 80.5, high: 92, covers: 0.9, source: "a \\"log\\", less b", date: 2026-05-01, measured: true'
+WRITTEN = (
+    '{base: 86.4123, low: 80.5, high: 92, covers: 0.9, source: "a \\"log\\", less b", date: 2026-05-01, '
+    "measured: true, count: 800"
+)
 
 
 def test_a_plain_number_is_replaced_and_its_comment_stays(mine: Path) -> None:
@@ -103,8 +106,9 @@ def test_a_value_on_several_lines_keeps_them_and_their_comments(mine: Path) -> N
         ("", '    source: "a \\"log\\", less b"'),
         ("", "    date: 2026-05-01"),
         ("", "    measured: true"),
+        ("", "    count: 800"),
     ]
-    assert "    owner: Bob\n    date: 2026-05-01\n    measured: true\n\n# --- today\n" in mine.read_text()
+    assert "    owner: Bob\n    date: 2026-05-01\n    measured: true\n    count: 800\n\n# --- today\n" in mine.read_text()
 
 
 def test_lines_of_what_no_longer_holds_go(tmp_path: Path) -> None:
@@ -143,7 +147,7 @@ def test_a_price_goes_to_each_site_in_its_region(mine: Path) -> None:
         "proposed.us-central1.gpu_price",
     ]
     assert planned.left == (prices[1],)
-    assert '{base: 6.27, source: "a list", basis: "spot", measured: true}' in planned.text
+    assert '{base: 6.27, source: "a list", basis: "spot", measured: true, count: 1}' in planned.text
 
 
 @pytest.mark.parametrize("inputs_line", ["", "inputs:\n", "inputs: {}\n", "inputs: ~  # none\n"])
@@ -160,7 +164,7 @@ def test_line_ends_of_windows_stay(tmp_path: Path) -> None:
     path.write_bytes(MINE.replace("\n", "\r\n").encode())
     update([SAVED, *(replace(SAVED, input=each) for each in ("queue_hours_saved", "value_per_release_day"))], str(path)).save()
     written = path.read_bytes()
-    assert written.count(b"\n") == written.count(b"\r\n") == MINE.count("\n") + 1 - 2 + 5
+    assert written.count(b"\n") == written.count(b"\r\n") == MINE.count("\n") + 1 - 2 + 6
     load(path)
 
 
@@ -205,16 +209,18 @@ def test_a_proposal_says_the_findings_and_otherwise_what_it_said(name: str, name
     findings = []
     for each in names:
         low, high, _ = inputs()[each].slider
-        base = float(f"{low + share * (high - low):.{'0f' if inputs()[each].whole else '2g'}}")
-        # Shares sum to 1, and what a pilot measures has to stay uncertain.
-        if each not in ("share", "latency_saved") and inputs()[each].range[0] <= base <= inputs()[each].range[1]:
+        base = float(f"{low + share * (high - low):.2g}")
+        base = float(round(base)) if inputs()[each].whole else base
+        # Shares sum to 1, what a pilot measures has to stay uncertain, and a mode may rule out what is sent.
+        low, high = inputs()[each].range
+        if each not in ("share", "latency_saved", "sync_time", "egress_per_sync") and low <= base <= high:
             findings.append(Finding(each, base, None, None, None, 1, f"of {each}"))
     if not findings:
         return
     site = before.regions[-1]
     planned = update(findings, str(path), [".".join(site)])
     after = parse(planned.text, "after.yaml", before.key)
-    new = {each.input: Value(base=each.base, source=each.source, measured=True) for each in findings}
+    new = {each.input: Value(base=each.base, source=each.source, measured=True, count=1) for each in findings}
     for place, old in (((), before.inputs), (site, before.sites[site[0]][site[1]])):
         said = after.sites[place[0]][place[1]] if place else after.inputs
         axis = "site" if place else "scalar"

@@ -30,6 +30,8 @@ SCALARS = {
     "upfront_cost": ("USD", 2_000_000),
     "gpus": ("gpu", 64),
     "saving_realised": ("1", 0.5),
+    "cash_at_hand": ("USD", 0),
+    "burn": ("USD/month", 0),
 }
 SITES = {
     "share": ("1", 1),

@@ -18,6 +18,8 @@ NEVER, UNDEFINED = math.inf, math.nan
 
 # Arguments in the order of the function, then the answer; the arithmetic is beside it where it is more than one step.
 EXAMPLES = {
+    # 25 s every 500 steps is 50 ms a step
+    "step_time_saved": [((120, 0, 1), 120), ((120, 25_000, 500), 70), ((0, 25_000, 1), -25_000)],
     "step_hours_saved": [((1_440_000, 120), 48)],  # 172,800,000 ms in 3,600,000 ms an hour
     "run_hours_saved": [((48, 2), 50)],
     "release_days_saved": [((48, 1, 0.8), 1.6), ((48, 1, 1), 2)],  # 48 h x 0.8 / 24 h
@@ -32,8 +34,9 @@ EXAMPLES = {
     "orchestration_cost": [((13_829, 0.62), 8_573.98)],
     "vcpu_cost": [((100, 26, 0.03), 78)],
     "storage_cost": [((1_120, 5, 0.02), 112)],
-    "egress_cost": [((50_000, 0.05), 2_500)],
-    "site_bill": [((354_317.45344, 0, 0, 112, 0, 73), 354_502.45344)],
+    "sync_egress": [((14, 1_440_000, 500, 0.6), 24_192), ((0, 1_440_000, 1, 0.6), 0)],  # 14 GB x 2,880 times a run x 0.6 runs
+    "egress_cost": [((50_000, 24_192, 0.05), 3_709.6)],  # 74,192 GB
+    "site_bill": [((354_317.45344, 0, 0, 112, 0, 73, 20_000), 374_502.45344)],
     "is_baseline": [((0,), 1), ((1,), 0)],
     "baseline_site_bill": [((500, 1), 500), ((500, 0), 0)],
     "proposed_site_bill": [((500, 1), 500), ((500, 0), 0)],
@@ -108,6 +111,7 @@ EXAMPLES = {
         ((0, 1_200, 2, 1), 0),
         ((1, 1_200, 1, 1), 1),
     ],
+    "flag_start_beyond_horizon": [((0, 18), 0), ((17, 18), 0), ((18, 18), 1), ((40, 18), 1)],
     "flag_high_utilisation": [((0.95,), 0), ((0.96,), 1)],
     "flag_high_storage_price": [((1,), 0), ((1.01,), 1)],
 }
@@ -220,9 +224,16 @@ def test_more_latency_saved_never_lowers_the_gain(proposal, more):
 @given(proposals(), st.sampled_from(["value_per_release_day", "critical_path_share"]), st.data())
 def test_a_more_valuable_release_day_never_lowers_the_gain_of_time_saved(proposal, name, data):
     low, high = sorted(data.draw(st.tuples(numbers(inputs()[name]), numbers(inputs()[name]))))
-    saved = {"latency_saved": 50, "queue_hours_saved": 0}
+    saved = {"latency_saved": 50, "queue_hours_saved": 0, "sync_time": 0}
     less, more = (roi.evaluate(proposal, saved | {name: value}) for value in (low, high))
     assert more.net_gain >= less.net_gain - 1e-9 * size(more)
+
+
+@given(proposals(), st.floats(0, 60_000), st.integers(1, 1_000))
+def test_a_synchronisation_is_a_slower_step(proposal, milliseconds, steps):
+    synchronised = roi.evaluate(proposal, {"sync_time": milliseconds, "steps_per_sync": steps, "latency_saved": 50})
+    slower = roi.evaluate(proposal, {"sync_time": 0, "steps_per_sync": steps, "latency_saved": 50 - milliseconds / steps})
+    assert close(synchronised.net_gain, slower.net_gain, size(slower) * 60)
 
 
 @given(proposals(), st.floats(0, 1e6))
@@ -254,13 +265,15 @@ def test_a_start_beyond_the_horizon_is_nothing_at_all(proposal, horizon, data):
 def test_nothing_saved_and_nothing_changed_is_nothing_gained(proposal):
     same = {f"proposed.{region}.{name}": value for region in proposal.sites["proposed"] for name, value in KEPT.items()}
     same |= {f"baseline.{region}.{name}": value for region in proposal.sites["baseline"] for name, value in KEPT.items()}
-    nothing = roi.evaluate(proposal, same | {"latency_saved": 0, "queue_hours_saved": 0, "upfront_cost": 0})
+    nothing = roi.evaluate(proposal, same | {"latency_saved": 0, "sync_time": 0, "queue_hours_saved": 0, "upfront_cost": 0})
     assert abs(nothing.net_gain) <= 1e-9 * size(nothing) * 60
     assert nothing.release_benefit_total == 0
 
 
 KEPT = {row.name: row.default for row in inputs().values() if row.axis == "site" and row.name != "share"}
-KEPT |= {"checkpoint_size": 0, "egress": 0, "fixed_cost": 0}  # these count per region, however small its share
+PER_REGION = {"checkpoint_size": 0, "egress": 0, "egress_per_sync": 0, "fixed_cost": 0, "staff_cost": 0}
+"""What counts per region, however small its share."""
+KEPT |= PER_REGION
 
 
 @given(proposals())
@@ -295,7 +308,7 @@ SCALARS = [row.name for row in inputs().values() if row.axis == "scalar"]
 @given(proposals())
 def test_a_region_split_in_two_bills_the_same(proposal):
     fleet, region = proposal.regions[0]
-    per_region = {f"{fleet}.{region}.{name}": 0 for name in ("checkpoint_size", "egress", "fixed_cost")}
+    per_region = {f"{fleet}.{region}.{name}": 0 for name in PER_REGION}
     whole = proposal.with_values(per_region)
     parts = dict(whole.sites[fleet])
     site = parts.pop(region)

@@ -25,6 +25,7 @@ baseline:
 proposed:
   us-central1: {share: 0.5, gpu_price: 11.53}
   europe-west4: {share: 0.5, gpu_price: 14.69}
+mode: {kind: placement_only, reason: newer GPUs in europe-west4}
 """
 
 

@@ -82,9 +82,12 @@ def test_explain_is_the_tree_down_to_the_inputs(two_region):
 def test_explain_reads_as_an_indented_tree(two_region):
     assert str(two_region.explain("run_hours_saved")).splitlines() == [
         "run_hours_saved: 48 hours/run = step_hours_saved + queue_hours_saved",
-        "  step_hours_saved: 48 hours/run = steps_per_run * latency_saved / ms_per_hour",
+        "  step_hours_saved: 48 hours/run = steps_per_run * step_time_saved / ms_per_hour",
         "    steps_per_run: 1,440,000 steps/run  (input)",
-        "    latency_saved: 120 ms/step  (input)",
+        "    step_time_saved: 120 ms/step = latency_saved - sync_time / steps_per_sync",
+        "      latency_saved: 120 ms/step  (input)",
+        "      sync_time: 0 ms/synchronisation  (input)",
+        "      steps_per_sync: 1 step/synchronisation  (input)",
         "  queue_hours_saved: 0 hours/run  (input)",
     ]
 

@@ -323,6 +323,55 @@ def test_a_typed_amount_reaches_the_kernel_and_a_refused_one_does_not(look, plai
             eventually(lambda: channel.state()["value_per_release_day"] == 150_000)
 
 
+def test_a_view_beside_the_decision_follows_the_inputs(look, plain):
+    seen = look(plain)
+    panel = seen.page.locator("[data-panel=tco]")
+    seen.page.locator("[data-view=tco]").click()
+    expect(panel).to_contain_text("Of the proposed bill of $425K a month")  # DESIGN: 425,114.9990
+    seen.page.locator("[data-view=decision]").click()
+    box = seen.page.locator('[data-box="gpus"]')
+    box.fill("128")
+    box.press("Enter")
+    seen.page.locator("[data-view=tco]").click()
+    bill = words.amounts.money(roi.evaluate(roi.load("two-region"), gpus=128).proposed_bill)
+    expect(panel).to_contain_text(f"Of the proposed bill of {bill} a month")
+    seen.page.locator("[data-view=claims]").click()
+    expect(seen.page.locator("[data-panel=claims]")).to_contain_text("Audit of claims")
+    assert barriers(seen.page) == []
+
+
+def test_evidence_is_read_on_the_server_shown_first_and_then_taken_over(look, plain, tmp_path):
+    for name, ms in (("before.log", 1200), ("after.log", 1110)):
+        line = " iteration {}/ 40 | elapsed time per iteration (ms): {}.0 | lm loss: 7.9 |\n"
+        lines = [line.format(n, ms + n * 37 % 21) for n in range(1, 41)]
+        (tmp_path / name).write_text("".join(lines))
+    seen = look(plain)
+    form, found = seen.page.locator('[data-role="intake-form"]'), seen.page.locator('[data-role="intake-found"]')
+    box = seen.page.locator('[data-box="value_per_release_day"]')
+    box.fill("150k")
+    box.press("Enter")
+    before = seen.page.locator('[data-line="net_gain"]').first.text_content()
+    form.locator("[name=files]").set_input_files([tmp_path / "before.log", tmp_path / "after.log"])
+    form.get_by_role("button", name="Read").click()
+    # both vary alike around their medians, which are 90 ms apart
+    expect(found).to_contain_text("latency_saved: 120 ms/step by default \u2192 90 ms/step")
+    assert seen.page.locator('[data-line="net_gain"]').first.text_content() == before, "nothing changes before it is taken over"
+    found.get_by_role("button", name="Take over").click()
+    expect(found).to_contain_text("Taken over")
+    expect(seen.page.locator('[data-box="latency_saved"]')).to_have_value("90")
+    expect(box).to_have_value("150,000")  # what the reader had set stays
+    row = seen.page.locator("table.assumptions tr", has_text="Latency saved per step")
+    expect(row).to_contain_text("before.log")
+    expect(row).to_contain_text("measured, 80 values")
+    expected = roi.evaluate(roi.load("two-region"), latency_saved=90, step_time=1210, value_per_release_day=150_000)
+    expect(seen.page.locator('[data-line="net_gain"]').first).to_have_text(words.show_line(expected, "net_gain"))
+    form.locator("[name=reader]").select_option("waits")
+    form.locator("[name=files]").set_input_files(tmp_path / "after.log")
+    form.get_by_role("button", name="Read").click()
+    expect(found).to_contain_text("Not read. after.log: ")
+    assert len(plain.said().splitlines()) == 1
+
+
 def test_a_killed_kernel_is_noticed_and_the_board_goes_on(look, plain):
     seen = look(plain, LINK)
     notice = seen.page.locator('[data-role="server-notice"]')

@@ -29,7 +29,7 @@ function figures(value) {
   const places = Math.max(0, 3 - Math.floor(Math.log10(size)));
   let text = grouped(places < 16 ? halfUp(size, places) : size, Math.min(places, 15));
   if (text.includes(".")) text = text.replace(/0+$/, "").replace(/\.$/, "");
-  return (value < 0 ? "-" : "") + text;
+  return (value < 0 && text !== "0" ? "-" : "") + text;
 }
 
 function smallMoney(value) {

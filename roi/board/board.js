@@ -307,8 +307,9 @@ function yamlOf(data, proposal, state) {
     const value = valueInFile(data.inputs[name], said[name], number);
     return value ? [`${indent}${name}: ${flow(value)}`] : [];
   });
-  const { name, owner, decision, said, sites, pilot } = proposal;
+  const { name, owner, decision, said, sites, pilot, mode } = proposal;
   const lines = [`name: ${quoted(name)}`, `owner: ${quoted(owner)}`, `decision: ${quoted(decision)}`];
+  if (mode) lines.push(`mode: ${flow(mode)}`);
   const section = (head, rows) => { if (rows.length) lines.push(head, ...rows); };
   section("inputs:", rows(said, state.numbers, "  "));
   for (const fleet of FLEETS) {
@@ -329,7 +330,8 @@ function yamlOf(data, proposal, state) {
 
 class BoardView {
   // host.readLink() -> URLSearchParams of the state; host.linkTo(params) -> address; host.changed(board, settled) after each change;
-  // host.selected and host.numbers, where given, are the proposal and the inputs to begin with.
+  // host.opened(board) after each page that is opened; host.fill(board, panel), where the page comes without its views, to fill the
+  // one that is shown; host.selected and host.numbers, where given, are the proposal and the inputs to begin with.
   constructor(root, data, host) {
     unitWords = data.unit_words;
     this.data = data;
@@ -354,8 +356,11 @@ class BoardView {
     this.written = {}; // the value of each input as the page shows it
     for (const action of this.all("[data-role=actions]")) action.hidden = false;
     this.listen();
+    this.role("tabs").hidden = false;
+    this.show(this.view ?? "decision");
     this.update({ settled: true });
     this.mountCharts();
+    this.host.opened?.(this);
   }
 
   all(selector) { return [...this.board.querySelectorAll(selector)]; }
@@ -447,10 +452,53 @@ class BoardView {
     this.board.addEventListener("click", (event) => {
       const button = event.target.closest("button");
       if (button?.dataset.explain) this.guard(() => this.explain(button.dataset.explain));
+      else if (button?.dataset.view) this.guard(() => this.show(button.dataset.view));
       else if (button?.dataset.do) this.guard(() => this.act(button.dataset.do));
       else if (button?.dataset.drop) this.guard(() => { this.scenarios.splice(Number(button.dataset.drop), 1); this.showScenarios(); });
       if (button || !event.target.closest(".menu")) for (const menu of this.all(".menu[open]")) menu.open = false;
     });
+    this.role("tabs").addEventListener("keydown", (event) => {
+      const tabs = this.all("[role=tab]"), now = tabs.indexOf(document.activeElement);
+      const next = { ArrowRight: (now + 1) % tabs.length, ArrowLeft: (now - 1 + tabs.length) % tabs.length, Home: 0, End: tabs.length - 1 }[event.key];
+      if (now < 0 || next === undefined) return;
+      event.preventDefault();
+      tabs[next].focus();
+      this.guard(() => this.show(tabs[next].dataset.view));
+    });
+  }
+
+  // Other data for the same page, such as a proposal with evidence in it: what the reader changed stays, where the proposal's own
+  // number is as it was.
+  replace(data) {
+    const changes = Object.entries(this.changes()).map(([path, value]) => [path, value, this.own(path)]);
+    this.data = data;
+    this.open(this.key);
+    for (const [path, value, was] of changes) if (this.own(path) === was) this.set(path, value);
+    this.update({ settled: true });
+  }
+
+  // The proposal's own number of an input.
+  own(path) {
+    const { name, then } = this.place(path);
+    return then.numbers[name];
+  }
+
+  // --- the views beside the decision ---
+
+  show(name) {
+    this.view = name;
+    for (const tab of this.all("[role=tab]")) {
+      const chosen = tab.dataset.view === name;
+      tab.setAttribute("aria-selected", chosen);
+      tab.tabIndex = chosen ? 0 : -1;
+    }
+    for (const panel of this.all("[role=tabpanel]")) panel.hidden = panel.dataset.panel !== name;
+    this.fill();
+  }
+
+  // Where a server computes the views, the one that is shown follows the inputs.
+  fill() {
+    if (this.view !== "decision") this.host.fill?.(this, this.all(`[data-panel="${this.view}"]`)[0]);
   }
 
   // One entry for everything that a reader does: what fails is logged and said in a sentence, and the last good state stays.
@@ -531,7 +579,10 @@ class BoardView {
     this.role("odds").textContent = oddsSentence(data, this.simulation);
     this.showReasons(values);
     this.showCharts(values, settled);
-    if (settled) this.showDetailsLater();
+    if (settled) {
+      this.showDetailsLater();
+      this.fill();
+    }
     this.showScenarios();
     this.host.changed(this, settled);
   }
@@ -887,15 +938,24 @@ function mountPages() {
   }
 }
 
-const PING_EVERY = 2_000, SILENT_AFTER = 6_000;
+const PING_EVERY = 2_000, SILENT_AFTER = 6_000, FILL_AFTER = 50;
 
 // The widget: inputs are traits of the model, the address's query is the state, and the kernel is asked whether it is still there.
 function render({ model, el }) {
   let speaking = true; // until the board shows what the model holds
+  let asked = null, asking; // where the view goes that is waited for, and the timer that asks for it
   const ownPage = document.querySelector("[data-roi-app]") !== null;
   const data = model.get("data");
   const scalars = Object.keys(data.inputs).filter((name) => data.inputs[name].axis === "scalar");
+  const intake = new Intake(model);
   const view = new BoardView(el, data, {
+    opened: (board) => intake.mount(board),
+    fill: (board, panel) => {
+      if (!panel.childElementCount) panel.append(element("p", "Computing"));
+      asked = panel;
+      clearTimeout(asking);
+      asking = setTimeout(() => model.send({ kind: "view", name: board.view, proposal: board.key, changes: board.changes() }), FILL_AFTER);
+    },
     selected: model.get("proposal"),
     numbers: { ...Object.fromEntries(scalars.map((name) => [name, model.get(name)])), ...model.get("sites") },
     readLink: () => new URLSearchParams(ownPage ? location.search : ""),
@@ -938,12 +998,14 @@ function render({ model, el }) {
       view.guard(() => { view.set(name, model.get(name)); view.update({ settled: true }); });
     });
   }
+  model.on("change:data", () => view.guard(() => view.replace(model.get("data"))));
   model.on("change:proposal", () => { if (!speaking && model.get("proposal") !== view.key) view.choose(model.get("proposal")); });
 
   let heard = Date.now();
   const hear = (message) => {
     heard = Date.now();
     show(false);
+    if (message.kind === "view" && message.name === asked?.dataset.panel) asked.innerHTML = message.html;
     if (message.kind === "refused") view.notice(`The server has other numbers than this page: ${message.reason}.`);
   };
   const show = (silent) => {

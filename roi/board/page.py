@@ -18,6 +18,8 @@ from pydantic import BaseModel
 import roi
 from roi import amounts, charts, words
 from roi.alternatives import COLUMNS, alternative_result, known_alternative, rows, sentences
+from roi.board.intake import choices
+from roi.board.views import VIEWS
 from roi.breakeven import grid
 from roi.decision import DECIDERS, decide, recommendation
 from roi.drivers import drivers, without_range
@@ -84,7 +86,7 @@ def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[
         "place": place,
         "value": row.show(value.base if value else row.default),
         "spread": row.show_range(*ends) if ends else "",
-        "basis": "measured" if measured else (value.basis if value and value.basis else "assumed"),
+        "basis": ", ".join(filter(None, ("measured" if measured else "assumed", value.basis if value else "", _count(value)))),
         "source": (value.source or "no source given") if value else row.source.title,
         "link": (value.link if value else row.source.link)
         if (value.link if value else row.source.link).startswith("https://")
@@ -92,6 +94,12 @@ def _assumption(row: Input, path: str, place: str, value: Value | None) -> dict[
         "date": "" if dated is None else str(dated),
         "owner": (value.owner or "not named") if value else row.source.owner,
     }
+
+
+def _count(value: Value | None) -> str:
+    """How many measurements a value stands on."""
+    count = (value.count or len(value.values if value.shape == "empirical" else ())) if value else 0
+    return f"{count:,} value{'' if count == 1 else 's'}" if count else ""
 
 
 def assumed(proposal: Proposal) -> dict[str, str]:
@@ -108,8 +116,10 @@ def flags(result: Result, today: date) -> list[str]:
     return [*result.flags, *words.standing_flags(result.proposal, today)]
 
 
-def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | None, today: date) -> str:
-    """The page of one proposal as an HTML element, complete without scripts."""
+def html(
+    result: Result, proposals: Iterable[Proposal], alternative: Proposal | None, today: date, with_views: bool = True
+) -> str:
+    """The page of one proposal as an HTML element, complete without scripts; where a server fills the views in, without them."""
     proposal, other = result.proposal, alternative_result(result.proposal, alternative)
     passed = sum(result.checks.values())
     odds, decision, moving = on_a_page(proposal)[2], decide(proposal), drivers(result)
@@ -159,6 +169,9 @@ def html(result: Result, proposals: Iterable[Proposal], alternative: Proposal | 
         money=lambda value: amounts.money(float(value)),
         boxed=amounts.boxed,
         unit_words=amounts.unit_words,
+        choices=choices(proposal),
+        views=VIEWS,
+        sections=with_views,
         footer=f"roi {roi.__version__}. Inputs {proposal.fingerprint[:12]}. {DRAWS_ON_A_PAGE:,} draws, seed {SEED}. "
         f"Checks passed {passed} of {len(result.checks)}. Flags as of {today}.",
     )
@@ -179,7 +192,7 @@ def payload(
         selected: the key of the one shown first.
         alternative: the proposal that the others are compared with.
         today: the day as of which sources are old or not.
-        with_html: whether the page of each proposal comes along, for a host that has none yet.
+        with_html: whether the page of each proposal comes along, for a host that has none yet and fills in the views.
     """
     known = model()
     results = {key: Result(proposal) for key, proposal in proposals.items()}
@@ -191,7 +204,7 @@ def payload(
             "assumed": assumed(proposal),
         }
         if with_html:
-            described[key]["html"] = html(results[key], proposals.values(), alternative, today)
+            described[key]["html"] = html(results[key], proposals.values(), alternative, today, with_views=False)
     return {
         "version": roi.__version__,
         "selected": selected,
@@ -268,6 +281,7 @@ def _described(proposal: Proposal) -> dict[str, Any]:
         "decision": proposal.decision,
         "correlations": [asdict(each) for each in proposal.correlations],
         "pilot": proposal.pilot and _plain(proposal.pilot),
+        "mode": proposal.mode and _plain(proposal.mode),
         "said": said(proposal.inputs),
         "plausible": {name: plausible(inputs()[name], proposal.inputs.get(name)) for name in words.main_inputs()},
         "numbers": {row.name: proposal.number(row.name) for row in inputs().values() if row.axis == "scalar"},
@@ -293,8 +307,8 @@ def _plain(record: BaseModel) -> dict[str, Any]:
 @cache
 def script() -> str:
     """The ES module of the board: the model, the amounts and `board.js`."""
-    parts = [module(model(), IN_EVERY_DRAW), *((HERE / name).read_text(encoding="utf-8") for name in ("amounts.js", "board.js"))]
-    return "\n".join(parts)
+    written = ((HERE / name).read_text(encoding="utf-8") for name in ("amounts.js", "intake.js", "board.js"))
+    return "\n".join([module(model(), IN_EVERY_DRAW), *written])
 
 
 @cache

@@ -12,7 +12,9 @@ import anywidget
 import traitlets
 
 from roi.alternatives import known_alternative
+from roi.board.intake import Intake
 from roi.board.page import payload, script, style, vega
+from roi.board.views import VIEWS
 from roi.inputs import inputs
 from roi.problems import InputError
 from roi.proposals import Proposal
@@ -43,16 +45,43 @@ class _Board(anywidget.AnyWidget):
             raise InputError(f"there is no proposal '{proposal}' on this board; it has {', '.join(self._proposals)}")
         chosen = self._proposals[proposal]
         super().__init__(
-            data=payload(self._proposals, proposal, known_alternative(), date.today(), with_html=True),
+            data=self._payload(proposal),
             proposal=proposal,
             **{row.name: chosen.number(row.name) for row in inputs().values() if row.axis == "scalar"},
         )
+        self._intake = Intake()
         self.on_msg(self._answer)
 
     def _answer(self, _: Any, message: Any, buffers: Any) -> None:
-        """The browser asks whether the kernel is still there."""
-        if isinstance(message, dict) and message.get("kind") == "ping":
+        """What the browser asks beside setting inputs: whether the kernel is there, a view, to read evidence from files."""
+        kind = message.get("kind") if isinstance(message, dict) else None
+        if kind == "ping":
             self.send({"kind": "pong"})
+            return
+        try:
+            if kind == "piece":
+                self._intake.piece(str(message.get("name", "")), bool(message.get("first")), bytes(buffers[0]))
+                self.send({"kind": "kept"})
+            elif kind == "view" and message.get("name") in VIEWS:
+                name, proposal = message["name"], self._proposals.get(message.get("proposal", ""), self._proposals[self.proposal])
+                result = Result(proposal.with_values(message.get("changes") or {}))
+                self.send({"kind": "view", "name": name, "html": VIEWS[name].section(result)})
+            elif kind == "read":
+                self.send({"kind": "evidence", **self._intake.read(self._proposals[self.proposal], message)})
+            elif kind == "take":
+                changed = self._intake.take()
+                self._proposals[changed.key] = changed
+                self.data = self._payload(self.proposal)
+        except InputError as error:
+            self.send({"kind": "unread", "reason": str(error)})
+        except Exception as error:
+            # Whatever else goes wrong with a file, the page says so and goes on; the log has the rest.
+            self.log.exception("evidence from the app")
+            self._intake.forget()
+            self.send({"kind": "unread", "reason": f"that did not work: {error}"})
+
+    def _payload(self, selected: str) -> dict[str, Any]:
+        return payload(self._proposals, selected, known_alternative(), date.today(), with_html=True)
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """What a browser asks for: inputs, the proposal and its sites are set, and nothing else that it sends.

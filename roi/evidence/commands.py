@@ -56,7 +56,7 @@ def show(found: Evidence, json: bool, write: str, sites: list[str] | None, basis
     from roi.evidence.write import update
 
     wanted = [each for each in found.findings if basis is None or each.basis in ("", basis)]
-    planned = update(wanted, write, sites or ())
+    planned = update(wanted, write, sites or (), found.mode)
     if json:
         planned.save()
         say(as_json({**found.as_data(), "written": str(planned.path), "changes": planned.changes}))
@@ -160,3 +160,38 @@ def prices_(
     from roi.evidence.prices import GPU_PRICES, read
 
     show(read(files or [GPU_PRICES], gpu, region, date.date() if date else None), json, write, sites, basis)
+
+
+class Together(StrEnum):
+    """How regions work together."""
+
+    placement_only = "placement_only"
+    sync_cross_region = "sync_cross_region"
+    low_comm = "low_comm"
+
+
+@app.command("network")
+def network_(
+    regions: Annotated[list[str], typer.Argument(metavar="REGION REGION", help="Two or more regions, in the order of the ring.")],
+    parameters: Annotated[float, typer.Option(help="How many parameters the model has, such as 7e9.")],
+    bytes_per_parameter: Annotated[float, typer.Option(help="What is sent for each; 2 is bf16.")] = 2.0,
+    bandwidth: Annotated[float | None, typer.Option(metavar="GBIT/S", help="Your own measurement, for all links.")] = None,
+    round_trip: Annotated[float | None, typer.Option(metavar="MS", help="Your own measurement, for all links.")] = None,
+    overlap: Annotated[float, typer.Option(metavar="MS", help="What of each synchronisation runs beside computing.")] = 0.0,
+    every: Annotated[int, typer.Option(metavar="STEPS", help="From one to the next in low-communication training.")] = 500,
+    mode: Annotated[Together | None, typer.Option(help="How the regions work together; gives the values of a proposal.")] = None,
+    write: Write = "",
+    sites: Sites = None,
+    json: Json = False,
+) -> None:
+    """What it takes to synchronise training across regions, at every step or every few hundred.
+
+    Round trips and bandwidths are those in data/network.csv, unless they are given.
+    """
+    from roi.evidence.network import Job, read
+
+    if write and mode is None:
+        raise InputError([Problem("each mode has its own values; say which with --mode", "--write")])
+    job = Job(parameters, bytes_per_parameter, overlap, every, bandwidth, round_trip)
+    found = read(regions, job, mode.value if mode else "")
+    show(found, json, write, (sites or [f"proposed.{each}" for each in regions]) if write else sites)

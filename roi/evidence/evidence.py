@@ -26,6 +26,7 @@ class Finding:
         basis: of a price, such as on-demand or spot.
         place: where it belongs, such as a provider's region; empty for the whole proposal.
         note: what a reader should know before using it.
+        measured: whether it was, or follows from what somebody says.
     """
 
     input: str
@@ -39,13 +40,16 @@ class Finding:
     basis: str = ""
     place: str = ""
     note: str = ""
+    measured: bool = True
 
     def value(self) -> dict[str, Any]:
-        """The fields of a value in a proposal's file, measured."""
+        """The fields of a value in a proposal's file."""
         fields: dict[str, Any] = {"base": self.base}
         if self.low is not None and self.high is not None:
             fields |= {"low": self.low, "high": self.high, "covers": self.covers}
-        fields |= {"source": self.source, "date": self.dated, "basis": self.basis, "measured": True}
+        fields |= {"source": self.source, "date": self.dated, "basis": self.basis}
+        if self.measured:
+            fields |= {"measured": True, "count": self.count}
         return {name: field for name, field in fields.items() if field not in (None, "")}
 
     def __str__(self) -> str:
@@ -109,6 +113,7 @@ class Evidence:
         total: how many of these the files hold; the account's counts sum to it.
         total_amount: what they sum to, where they have an amount; the account's amounts sum to it.
         unit: of the amounts where they are no money, such as s.
+        mode: how regions work together, where the evidence is of that.
     """
 
     kind: str
@@ -121,14 +126,16 @@ class Evidence:
     notes: tuple[str, ...] = ()
     total_amount: Decimal | float | None = None
     unit: str = ""
+    mode: str = ""
 
     def as_data(self) -> Mapping[str, Any]:
         """Plain data for JSON."""
         return {
             "kind": self.kind,
+            "mode": self.mode,
             "files": list(self.files),
             "findings": [
-                {"input": each.input, "place": each.place, "count": each.count, "note": each.note} | _plain(each.value())
+                _plain(each.value()) | {"input": each.input, "place": each.place, "count": each.count, "note": each.note}
                 for each in self.findings
             ],
             "measures": {each.name: {"label": each.label, "value": each.value, "unit": each.unit} for each in self.measures},

@@ -284,7 +284,7 @@ def read(paths: Sequence[Path]) -> Evidence:
             if job.name in jobs:
                 ledger.add("set aside", "of the same object again; the last one counts", place)
             jobs[job.name] = job
-    listed = " and ".join(str(path) for path in paths)
+    listed = " and ".join(path.name for path in paths)
     if len(families) > 1:
         kinds = " and ".join(families.values())
         raise refuse(paths[-1], f"and the files before it hold {kinds}, in which one job shows twice", "one kind at a time")

@@ -21,8 +21,8 @@ from roi.proposals import Proposal
 from roi.reading import find, load, parse
 from roi.values import Value
 
-KEPT = ("owner",)
-"""What stays of a value that is replaced: whose word it is. The rest said how the old figure came about."""
+KEPT = ("owner", "reason")
+"""What stays of what is replaced: whose word a value is, and a mode's reason. The rest said how the old one came about."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +30,15 @@ class Update:
     """A proposal's text with findings in it, checked and not yet written.
 
     Attributes:
+        before, after: the proposal as it was and as it would be.
         changes: a sentence for each value, from what to what.
         left: findings that belong to none of the proposal's regions.
     """
 
     path: Path
     text: str
+    before: Proposal
+    after: Proposal
     changes: tuple[str, ...]
     left: tuple[Finding, ...]
 
@@ -48,21 +51,28 @@ class Update:
         write_whole(self.path, self.text)
 
 
-def update(findings: Sequence[Finding], proposal: str, sites: Sequence[str] = ()) -> Update:
-    """Put findings into a proposal.
+def update(findings: Sequence[Finding], proposal: str, sites: Sequence[str] = (), mode: str = "") -> Update:
+    """Put findings, and how regions work together, into a proposal.
 
     A finding for a site input goes to the sites that are named; or, if it says its region, to each site in that region.
 
     Args:
         proposal: the path of a YAML file, or a shipped proposal's name.
         sites: such as `proposed.europe-west4`.
+        mode: as in `roi.modes`; it stays as it is where none is given.
 
     Raises:
         InputError: the proposal is refused as it is or as it would be, a site is not in it, nothing can be written, two findings
             are for one place, or a finding for a site has no region.
     """
-    path, before = find(proposal), load(proposal)
-    text = path.read_bytes().decode("utf-8-sig")
+    path = find(proposal)
+    load(path)
+    return plan(findings, path, path.read_bytes().decode("utf-8-sig"), sites, mode)
+
+
+def plan(findings: Sequence[Finding], path: Path, text: str, sites: Sequence[str] = (), mode: str = "") -> Update:
+    """The same for the text of a proposal, whether or not its file says it; raises as `update` does."""
+    before = parse(text, str(path), path.stem)
     wanted = [_site(each, before) for each in sites]
     targets: dict[tuple[str, ...], Finding] = {}
     left = []
@@ -79,14 +89,18 @@ def update(findings: Sequence[Finding], proposal: str, sites: Sequence[str] = ()
         what = ", ".join(dict.fromkeys(f"{each.input} in {each.place}" for each in left)) or "no value of an input"
         raise InputError([Problem(f"gets nothing: the evidence holds {what}", str(path))])
     for place, finding in targets.items():
-        text = _put(text, place, finding)
+        text = _put(text, place, {name: _written(field) for name, field in finding.value().items()})
+    if mode:
+        text = _put(text, ("mode",), {"kind": mode})
     try:
         after = parse(text, str(path), path.stem)
     except InputError as error:
         problems = [Problem(f"would be refused with these values: {each.message}", each.file) for each in error.problems]
         raise InputError(problems) from error
     changes = tuple(f"{'.'.join(place)}: {_shown(before, place)} -> {_shown(after, place)}" for place in targets)
-    return Update(path, text, changes, tuple(left))
+    if mode:
+        changes += (f"mode: {before.mode or 'not said'} -> {after.mode}",)
+    return Update(path, text, before, after, changes, tuple(left))
 
 
 def _site(text: str, proposal: Proposal) -> tuple[str, str]:
@@ -130,9 +144,8 @@ def _interval(row: Input, value: Value) -> str:
 # a dump of the document would write all of it anew.
 
 
-def _put(text: str, place: tuple[str, ...], finding: Finding) -> str:
-    """The text of a proposal that can be read, with a finding at a place."""
-    fields = {name: _written(field) for name, field in finding.value().items()}
+def _put(text: str, place: tuple[str, ...], fields: Mapping[str, str]) -> str:
+    """The text of a proposal that can be read, with these fields at a place."""
     node: Any = YAML().compose(io.StringIO(text))
     for depth, key in enumerate(place):
         rest = _nested(place[depth + 1 :], fields)
@@ -146,9 +159,8 @@ def _put(text: str, place: tuple[str, ...], finding: Finding) -> str:
     if isinstance(node, MappingNode) and not node.flow_style:
         return _in_lines(text, node, fields)
     if isinstance(node, MappingNode):
-        fields |= {
-            name.value: text[value.start_mark.index : _end(text, value)] for name, value in node.value if name.value in KEPT
-        }
+        kept = {name.value: text[value.start_mark.index : _end(text, value)] for name, value in node.value if name.value in KEPT}
+        fields = {**fields, **kept}
     start, end = int(node.start_mark.index), _end(text, node)
     return text[:start] + _nested((), fields) + text[end:]
 

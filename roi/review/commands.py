@@ -1,0 +1,323 @@
+"""The commands of the review's other questions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from roi.settings import OneProposal, Settings, changed_by
+from roi.terminal import say
+
+if TYPE_CHECKING:
+    from roi.review.tco import Table
+
+app = typer.Typer()
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page instead, which prints.")]
+
+
+@app.command("tco")
+def tco_(proposal: OneProposal, settings: Settings = None, html: Html = None, json: Json = False) -> None:
+    """Total cost of ownership: what each part of the two bills costs a month, a run, a release and a million tokens."""
+    from roi.report import as_json
+    from roi.results import Result
+    from roi.review.tco import answer, as_data, by_month, by_work, notes, total_cost
+
+    result = Result(changed_by(proposal, settings))
+    if html:
+        from roi.review.tco_view import section
+
+        _write_page(html, result.proposal.name, section(result))
+    if json:
+        say(as_json(as_data(result)))
+    elif html:
+        say(str(html))
+    else:
+        fleets = total_cost(result)
+        say(answer(fleets))
+        for table in (by_month(fleets), by_work(fleets)):
+            _print_table(table)
+        _print_below(notes(result), result.flags)
+
+
+@app.command("pitch")
+def pitch_(proposal: OneProposal, settings: Settings = None, html: Html = None, json: Json = False) -> None:
+    """For a board: the bill as GPUs grow from 8 to 128, and until when cash lasts with the deployment and without it."""
+    from roi.report import as_json
+    from roi.results import Result
+    from roi.review.pitch import as_data, cost_answer, cost_table, notes, pitch, runway_answer, runway_table
+
+    result = Result(changed_by(proposal, settings))
+    found = pitch(result)
+    if html:
+        from roi.review.pitch_view import section
+
+        _write_page(html, result.proposal.name, section(result))
+    if json:
+        say(as_json(as_data(found)))
+    elif html:
+        say(str(html))
+    else:
+        say(cost_answer(found))
+        say(runway_answer(found))
+        for table in (cost_table(found), runway_table(found)):
+            _print_table(table)
+        _print_below(notes(found), result.flags)
+
+
+@app.command("audit")
+def audit_(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="FILE", help="A YAML file of claims; without one, the claims that are shipped.")
+    ] = None,
+    html: Html = None,
+    json: Json = False,
+) -> None:
+    """Published claims: the arithmetic of each by units, what would have to be true, and the verdict that follows."""
+    from roi.report import as_json
+    from roi.review.claims import HEADINGS, NOTES, as_data, audit
+    from roi.review.claims_reading import SHIPPED, read
+
+    found = audit(read(file or SHIPPED))
+    if html:
+        from roi.review.claims_view import section
+
+        _write_page(html, f"Claims in {Path(found.file).name}", section(found))
+    if json:
+        say(as_json(as_data(found)))
+    elif html:
+        say(str(html))
+    else:
+        say(found.answer)
+        _print_wrapped(HEADINGS, [(str(each.number), each.claim.words, each.verdicts, each.requires) for each in found.claims])
+        for each in found.claims:
+            for other, clash in each.clashes:
+                if other > each.number:
+                    say(f"Claim {each.number}, {clash}.")
+        _print_below(list(NOTES), [f"claim {each.number}: {flag}" for each in found.claims for flag in each.flags])
+
+
+def _print_wrapped(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of sentences, as wide as the terminal, or as it needs to be where nobody looks at it."""
+    import sys
+
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table as Wrapped
+
+    from roi.terminal import printable
+
+    table = Wrapped(box=box.SIMPLE_HEAD, header_style="")
+    for head in heads:
+        table.add_column(head, overflow="fold")
+    for row in rows:
+        table.add_row(*map(printable, row))
+    width = None if sys.stdout.isatty() else 1000
+    Console(width=width, markup=False, emoji=False, highlight=False).print(table)
+
+
+@app.command("scaling")
+def scaling_(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="FILE",
+            help="Tables with the columns gpus and minutes, or MLPerf logs, as 64=FILE where a log does not say its GPUs. "
+            "Without any, the published times that are shipped.",
+        ),
+    ] = None,
+    gpu_price: Annotated[float | None, typer.Option(help="USD per GPU-hour; by default that of the inputs.")] = None,
+    queue_minutes: Annotated[float, typer.Option(help="Minutes in the queue on the smallest count of GPUs.")] = 0.0,
+    start_minutes: Annotated[float, typer.Option(help="Minutes of starting up on the smallest count of GPUs.")] = 0.0,
+    growth_per_node: Annotated[
+        float, typer.Option(help="By what share both grow for each further node, such as 0.05 for 5 %.")
+    ] = 0.0,
+    gpus_per_node: Annotated[int | None, typer.Option(help="By default what the files say, or else 8.")] = None,
+    deadline: Annotated[
+        float | None, typer.Option(metavar="HOURS", help="The cheapest count that is done within so many hours.")
+    ] = None,
+    html: Html = None,
+    json: Json = False,
+) -> None:
+    """Time and cost against the number of GPUs: speed-up, efficiency, the laws that fit, the cheapest count for a deadline."""
+    from roi.report import as_json
+    from roi.review.scaling import Terms, answer, as_data, flags, headline, notes, scaling, sentences, table
+
+    terms = Terms(gpu_price, queue_minutes, start_minutes, growth_per_node, gpus_per_node, deadline)
+    found = scaling(files or (), terms)
+    if html:
+        from roi.review.scaling_view import section
+
+        _write_page(html, "Scaling", section(found))
+    if json:
+        say(as_json(as_data(found)))
+    elif html:
+        say(str(html))
+    else:
+        if len(found) > 1:
+            say(answer(found))
+        for each in found:
+            say(f"{each.series.name}: {headline(each)}")
+            _print_table(table([each]))
+            for sentence in sentences(each):
+                say(f"  {sentence}")
+        _print_below(notes(found), flags(found))
+
+
+@app.command("readiness")
+def readiness_(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[QUANTITY=]FILE",
+            help="Tables, range queries of Prometheus, OpenCost's allocations; what one holds may stand before it, as in "
+            "utilisation=gpus.json or latency_ms=steps.json.",
+        ),
+    ] = None,
+    answers: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Answers to the checklist, and scores from 0 to 1 for the scorecard.")
+    ] = None,
+    thresholds: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Other thresholds, items and weights, as in data/readiness.yaml.")
+    ] = None,
+    html: Html = None,
+    json: Json = False,
+) -> None:
+    """Is it ready for production? A gate of latency, utilisation and cost variance, a checklist and a weighted scorecard.
+
+    Exits 0 when the gate was evaluated, whether or not it is passed. Without a file it shows what is asked.
+    """
+    from roi.report import as_json
+    from roi.review import readiness
+    from roi.review.readiness_criteria import NONE, SHIPPED, criteria
+    from roi.review.readiness_criteria import answers as read_answers
+    from roi.review.readiness_series import read
+
+    asked = criteria(thresholds or SHIPPED)
+    found = readiness.evaluate(asked, read(files or ()), read_answers(answers, asked) if answers else NONE)
+    if html:
+        from roi.review.readiness_view import section
+
+        _write_page(html, "Readiness for production", section(found))
+    if json:
+        say(as_json(readiness.as_data(found)))
+    elif html:
+        say(str(html))
+    else:
+        for line in readiness.printed(found):
+            say(line)
+        _print_below(readiness.notes(found), found.flags)
+
+
+class TimeUnit(StrEnum):
+    """The units of times in a job list."""
+
+    s = "s"
+    min = "min"
+    h = "h"
+
+
+@app.command("policy")
+def policy_(
+    trace: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="TRACE",
+            help="A table of jobs with the columns submit, gpus and duration, and id where jobs have one. Without it, jobs are "
+            "drawn at random.",
+        ),
+    ] = None,
+    unit: Annotated[
+        TimeUnit | None, typer.Option(help="The unit of submit and duration where their names do not say it.")
+    ] = None,
+    days: Annotated[int | None, typer.Option(metavar="N", help="Days of jobs to draw; 14 by default.")] = None,
+    jobs: Annotated[int | None, typer.Option(metavar="N", help="Jobs to draw on average; 90 a day by default.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the jobs that are drawn, and of pre-emptions.")] = 1,
+    gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.")] = 8,
+    min_nodes: Annotated[int, typer.Option(help="Nodes that are always there.")] = 0,
+    max_nodes: Annotated[int | None, typer.Option(metavar="N", help="The most nodes; by default the GPUs of the inputs.")] = None,
+    start_minutes: Annotated[
+        float | None, typer.Option(help="Until a node that is ordered takes jobs; by default the cold start of the inputs.")
+    ] = None,
+    gpu_price: Annotated[float | None, typer.Option(help="USD per GPU-hour; by default that of the inputs.")] = None,
+    spot_share: Annotated[float, typer.Option(help="Share of the most nodes that are spot nodes, such as 0.5.")] = 0.0,
+    spot_price: Annotated[float | None, typer.Option(help="USD per GPU-hour of spot nodes; by default that of an H100.")] = None,
+    preemptions_per_day: Annotated[float | None, typer.Option(help="How often each spot node is taken away.")] = None,
+    checkpoint_minutes: Annotated[float | None, typer.Option(help="Between two checkpoints, from which jobs restart.")] = None,
+    wait_minutes: Annotated[float | None, typer.Option(help="The cheapest setting whose mean wait is at most this.")] = None,
+    html: Html = None,
+    json: Json = False,
+) -> None:
+    """Which scaling policy: a trace of jobs replayed under thresholds, delayed termination, prediction, and doing nothing."""
+    from roi.problems import InputError, Problem
+    from roi.report import as_json
+    from roi.review.policy_frontier import Terms, answer, as_data, compare, facts, flags, notes, policies, settings
+    from roi.review.policy_trace import drawn, read
+
+    terms = Terms(
+        gpus_per_node,
+        min_nodes,
+        max_nodes,
+        start_minutes,
+        gpu_price,
+        spot_share,
+        spot_price,
+        preemptions_per_day,
+        checkpoint_minutes,
+        wait_minutes,
+        seed,
+    )
+    if trace:
+        given = [option for option, value in (("--days", days), ("--jobs", jobs)) if value is not None]
+        if given:
+            raise InputError([Problem(f"says how jobs are drawn, which {trace} takes the place of", option) for option in given])
+    found = compare(read(trace, unit.value if unit else "") if trace else drawn(seed, days, jobs, terms.largest), terms)
+    if html:
+        from roi.review.policy_view import section
+
+        _write_page(html, "Scaling policy", section(found))
+    if json:
+        say(as_json(as_data(found)))
+    elif html:
+        say(str(html))
+    else:
+        say(answer(found))
+        say(facts(found))
+        for table in (policies(found), settings(found)):
+            _print_table(table)
+        _print_below(notes(found), flags(found))
+
+
+def _print_table(table: Table | None) -> None:
+    """A table, where there is one, its numbers to the right."""
+    if table is None:
+        return
+    rows = [table.heads, *table.rows]
+    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
+    for label, *cells in rows:
+        numbers = (f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))
+        say("  ".join([f"  {label:<{first}}", *numbers]).rstrip())
+
+
+def _print_below(notes: list[str], flags: list[str]) -> None:
+    for flag in flags:
+        say(f"Flag: {flag}")
+    for note in notes:
+        say(note)
+
+
+def _write_page(path: Path, title: str, section: str) -> None:
+    """Write a section as a page of its own, in the style of the app."""
+    from markupsafe import Markup
+
+    from roi.board.page import _templates, style
+    from roi.files import write_whole
+
+    page = Markup('<style>{}</style>\n<article class="roi-board">\n<header><h1>{}</h1></header>\n{}</article>')
+    body = page.format(Markup(style()), title, Markup(section))
+    write_whole(path, _templates.get_template("document.html").render(title=title, body=body))

@@ -1,0 +1,54 @@
+"""A proposal on the command line, with the values of `--set`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated
+
+import typer
+
+from roi import InputError, Proposal, load
+from roi.problems import Problem
+
+OneProposal = Annotated[str, typer.Argument(metavar="PROPOSAL", help="A YAML file, or a shipped proposal's name.")]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="NAME=VALUE",
+        help="Another value for an input, such as latency_saved=90 or proposed.europe-west4.gpu_price=12; repeatable.",
+    ),
+]
+
+
+def changed_by(proposal: str, settings: list[str] | None) -> Proposal:
+    """A proposal with the values of `--set`.
+
+    Raises:
+        InputError: the proposal or a value is refused.
+    """
+    loaded, changes = load(proposal), _changes(settings or [])
+    try:
+        return loaded.with_values(changes) if changes else loaded
+    except InputError as error:
+        raise InputError([replace(problem, file="--set") for problem in error.problems]) from error
+
+
+def _changes(settings: list[str]) -> dict[str, float | str]:
+    """The values of `--set NAME=VALUE`. What is not a number stays text, which its input refuses in its own words."""
+    changes: dict[str, float | str] = {}
+    problems = []
+    for setting in settings:
+        name, equals, text = (part.strip() for part in setting.partition("="))
+        if not name or not equals:
+            problems.append(Problem(f"'{setting}' is not NAME=VALUE; write it like latency_saved=90", "--set"))
+        elif name in changes:
+            problems.append(Problem(f"{name} is set twice; keep one of the two", "--set"))
+        else:
+            try:
+                changes[name] = float(text) if text.isascii() else text
+            except ValueError:
+                changes[name] = text
+    if problems:
+        raise InputError(problems)
+    return changes
