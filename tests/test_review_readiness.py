@@ -226,7 +226,8 @@ def test_costs_an_hour_are_summed_over_time(make: Make) -> None:
             {"status": "success", "data": {"resultType": "matrix", "result": [{"metric": {}, "histograms": []}]}},
             "native histograms are not read",
         ),
-        ({"status": "success", "data": None}, "of the kind 'None'"),
+        ({"status": "success", "data": {"resultType": "matrix"}}, "of the kind 'matrix'"),
+        ({"status": "success", "data": None}, "is JSON without allocations"),
         ({"hello": 1}, "is JSON without allocations"),
         ([], "is JSON without allocations"),
     ],
@@ -264,7 +265,7 @@ def allocations(*steps: dict[str, float], end: float | None = None) -> str:
             for name, cost in step.items()
         }
         found.append(rows)
-    return json.dumps({"code": 200, "data": found})
+    return json.dumps({"code": 200, "status": "success", "data": found})
 
 
 def test_opencost_gives_the_cost_of_each_day_with_what_is_idle(make: Make) -> None:

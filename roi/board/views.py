@@ -71,6 +71,7 @@ VIEWS = {
     "pitch": View("Cost curve and runway", True, _pitch),
     "scaling": View("Scaling", False, lambda _: _scaling()),
     "readiness": View("Readiness", False, lambda _: _readiness()),
+    "policy": View("Scaling policy", False, lambda _: _policy()),
     "claims": View("Claims", False, lambda _: _claims()),
 }
 """By name, in the order of the tabs."""

@@ -193,10 +193,7 @@ def _file(given: str) -> list[Series]:
             raise InputError([Problem(f"'{before}' before = is nothing that is measured here{hint}", given)])
     if not is_parquet(path) and start(path, EXPECTED)[1][0] in "{[":
         answer = read_json(path, EXPECTED)
-        if isinstance(answer, dict) and ("status" in answer or "resultType" in (answer.get("data") or ())):
-            traces = _prometheus(answer, path, prefix)
-        else:
-            traces = [_opencost(answer, path, prefix)]
+        traces = _prometheus(answer, path, prefix) if _is_prometheus(answer) else [_opencost(answer, path, prefix)]
     else:
         traces = _table(path, prefix)
     problems: list[Problem] = []
@@ -206,9 +203,9 @@ def _file(given: str) -> list[Series]:
         problems += trace.problems
         if found is not None:
             series.append(found)
+    problems.sort(key=lambda each: each.line or 0)
     if len(problems) > LISTED:
-        more = Problem(f"has {len(problems) - LISTED:,} more mistakes like these", str(path))
-        problems = [*sorted(problems, key=lambda each: each.line or 0)[:LISTED], more]
+        problems[LISTED:] = [Problem(f"has {len(problems) - LISTED:,} more mistakes like these", str(path))]
     if problems:
         raise InputError(problems)
     return series
@@ -503,6 +500,12 @@ def _unix(seconds: Decimal) -> float:
 
 
 # --- Prometheus and OpenCost ------------------------------------------------------------------------------------------------
+
+
+def _is_prometheus(answer: Any) -> bool:
+    """Whether an answer is of Prometheus, failed ones included; OpenCost has a status as well."""
+    data = answer.get("data") if isinstance(answer, dict) else None
+    return isinstance(answer, dict) and (answer.get("status") == "error" or (isinstance(data, dict) and "resultType" in data))
 
 
 def _prometheus(answer: dict[str, Any], path: Path, prefix: str) -> list[_Trace]:
