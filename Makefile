@@ -1,4 +1,4 @@
-# `make app` serves the director's app; `make test` runs all tests. Both make what they need in .venv first.
+# `make app` serves the director's app; `make test` runs all tests; `make bench` measures. Each makes what it needs in .venv first.
 
 PYTHON ?= python3
 PORT ?= 8866
@@ -8,7 +8,7 @@ PROGRAMS := chromium soffice pdftoppm
 PACKAGES := chromium libreoffice-calc-nogui poppler-utils
 ROOT_DO := $(if $(filter-out 0,$(shell id -u)),sudo)
 
-.PHONY: app test lint docs clean
+.PHONY: app test lint docs bench clean
 
 app: .venv/app
 	$(BIN)/roi serve --port $(PORT)
@@ -23,6 +23,11 @@ lint: .venv/dev
 
 docs: .venv/dev
 	$(BIN)/python docs/write_numbers.py
+
+# Each compares ways of doing the same in one run, so that its ratios hold on other machines.
+bench: .venv/dev programs
+	@$(BIN)/python -c 'import os, platform; print(platform.platform(), "Python", platform.python_version(), os.cpu_count(), "cores")'
+	@for each in benchmarks/*.py; do echo; echo "$$each"; $(BIN)/python $$each || exit 1; done
 
 clean:
 	rm -rf .venv

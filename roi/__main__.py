@@ -19,10 +19,13 @@ from roi.lines import did_you_mean
 from roi.problems import Problem
 from roi.review.commands import app as review
 from roi.settings import OneProposal, Settings, changed_by
-from roi.terminal import complain, printable, say
+from roi.terminal import complain, printable, say, say_columns
 
 if TYPE_CHECKING:
     from rich.table import Table
+
+    from roi.batch import Order, Outcome
+    from roi.store import Place
 
 app = typer.Typer(
     help="Decide whether a multi-region Kubeflow GPU-training deployment pays back.",
@@ -36,6 +39,12 @@ app = typer.Typer(
 app.add_typer(evidence, name="evidence")
 app.add_typer(review)
 
+Address = Annotated[
+    str,
+    typer.Option(
+        "--cluster", metavar="ADDRESS", help="Compute on this Dask cluster, such as tcp://scheduler:8786, in all its threads."
+    ),
+]
 Proposals = Annotated[list[str], typer.Argument(metavar="PROPOSAL", help="YAML files, or shipped proposals' names.")]
 
 
@@ -70,11 +79,12 @@ def serve(
     ip: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 lets others in.")] = "127.0.0.1",
     token: Annotated[str, typer.Option(help="Ask every viewer for this token.")] = "",
     base_url: Annotated[str, typer.Option(help="The path under which a proxy serves the app.")] = "/",
+    pool: Annotated[int, typer.Option(min=0, help="How many kernels to keep ready for the next viewers.")] = 2,
 ) -> None:
     """Serve the director's app."""
     from roi import serve as server
 
-    server.serve(port=port, ip=ip, token=token, base_url=base_url)
+    server.serve(port=port, ip=ip, token=token, base_url=base_url, pool=pool)
 
 
 @app.command()
@@ -139,6 +149,7 @@ def simulate_(
     draws: Annotated[int, typer.Option(help="How many draws of the uncertain inputs.")] = 8192,
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many blocks to compute at once; the answer does not depend on it.")] = 1,
+    address: Address = "",
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """The odds of a gain, over the plausible ranges of the inputs."""
@@ -146,7 +157,13 @@ def simulate_(
     from roi.simulate import simulate
 
     changed = changed_by(proposal, settings)
-    found = simulate(changed, draws, seed, jobs)
+    if address:
+        from roi import cluster
+
+        with cluster.connected(address) as client:
+            found = cluster.simulated(client, changed, draws, seed)
+    else:
+        found = simulate(changed, draws, seed, jobs)
     if json:
         say(report.as_json(asdict(found)))
         return
@@ -183,7 +200,12 @@ def breakeven_(
     result = Result(changed_by(proposal, settings))
     known = [row.name for row in inputs().values() if row.axis == "scalar"]
     problems = [
-        Problem(f"'{name}' is not an input{did_you_mean(name, known)}", option)
+        Problem(
+            f"'{name.split('.')[-1]}' has a value for each region; a break-even is searched for inputs of the whole proposal"
+            if name.split(".")[-1] in inputs()
+            else f"'{name}' is not an input{did_you_mean(name, known)}",
+            option,
+        )
         for option, given in (("--input", names or ()), ("--pair", both or ()))
         for name in given
         if name not in known
@@ -276,10 +298,7 @@ def sensitivity_(
         say(report.as_json(asdict(found)))
         return
     rows = words.influence_rows(found)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for label, *measures in rows:
-        cells = [f"{each:>{width}}" for each, width in zip(measures, widths[1:], strict=True)]
-        say("  ".join([f"{label:<{widths[0]}}", *cells]))
+    say_columns(rows, right=range(1, len(rows[0])))
     for sentence in words.sensitivity_sentences(changed, found):
         say(sentence)
     say(f"{found.draws:,} draws of each fact, seed {found.seed}.")
@@ -304,6 +323,8 @@ def compare_(
     for step in steps:
         say(f"  {amounts.exact_money(step.amount):>18}  {step.label}: {step.before} to {step.after}")
     say(f"{after.name}: {amounts.exact_money(ends[1])}")
+    if not steps and before.fingerprint != after.fingerprint:
+        say("No number differs, but how sure the numbers are does, or what a pilot measures; `roi decide` of each shows it.")
 
 
 @app.command("alternatives")
@@ -326,6 +347,9 @@ def alternatives_(
     from roi.alternatives import COLUMNS, alternatives, cost_of_waiting, rows, sentences, switching_input
 
     changed = changed_by(proposal, settings)
+    twice = [each for index, each in enumerate(others or []) if each in (others or [])[:index]]
+    if twice:
+        raise InputError([Problem(f"{twice[0]} is named twice; name each alternative once", "OTHER")])
     found = alternatives(changed, [load(each) for each in others] if others else None, draws, seed, later)
     if json:
         contents = {"proposal": changed.key, "draws": draws, "seed": seed, "cost_of_waiting": cost_of_waiting(changed)}
@@ -377,38 +401,58 @@ def portfolio_(
         return
     answer, *more = sentences(found)
     table = [HEADINGS, *rows(found)]
-    widths = [max(len(row[column]) for row in table) for column in range(3)]
     say(answer)
-    for name, cost, value, why in table:
-        say(f"  {name:<{widths[0]}}  {cost:>{widths[1]}}  {value:>{widths[2]}}  {why}".rstrip())
+    say_columns(table, right=[1, 2])
     for sentence in (*more, drawn(found)):
         say(sentence)
 
 
 @app.command("report")
 def report_(
-    proposals: Proposals,
-    output: Annotated[Path, typer.Option("--output", "-o", metavar="DIR", help="The folder that receives the reports.")],
+    proposals: Annotated[
+        list[str], typer.Argument(metavar="PROPOSAL", help="YAML files, shipped proposals' names, or CSV files of one a line.")
+    ],
+    output: Annotated[
+        str, typer.Option("--output", "-o", metavar="DIR", help="The folder that receives the reports, or a URL such as s3://...")
+    ],
     jobs: Annotated[int, typer.Option(min=1, help="How many reports to make at once.")] = 1,
+    address: Address = "",
+    sweep: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=FROM:TO:STEP", help="A report for each value of an input; repeatable, for every combination."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Make reports again that are finished.")] = False,
 ) -> None:
     """Write reports, and an index that compares them.
 
     Each proposal gets a folder in DIR with report.html, report.ipynb, workbook.xlsx and results.json. A proposal that
-    is refused does not stop the others; the summary names it, and the command exits 2.
+    is refused does not stop the others; the summary names it, and the command exits 2. Reports that are finished, and
+    would be no different today, are skipped: a batch that was killed goes on where it was.
     """
-    good, bad = _load_each(proposals)
+    from roi import batch
+    from roi.store import opened
+
+    orders, bad = batch.read(proposals, sweep or [])
     for error in bad.values():
         complain(str(error))
-    failed = {given: str(error) for given, error in bad.items()}
-    if good:
-        report.prepare(good, output)
-        failed |= _report_each(good, output, jobs)
-    results = {given: Result(proposal) for given, proposal in good.items() if given not in failed}
+    outcomes = {given: batch.Outcome("failed", why=str(error)) for given, error in bad.items()}
+    results: dict[str, Result] = {}
+    if orders:
+        with opened(output) as place:
+            report.prepare({order.given: order.proposal for order in orders}, place.folder)
+            with batch.alone(place.folder):
+                outcomes |= _report_each(orders, place, jobs, force, address)
+                results = {order.given: Result(order.proposal) for order in orders if not outcomes[order.given].why}
+                failed = {given: outcome.why for given, outcome in outcomes.items() if outcome.why}
+                if results:
+                    report.write_index(results, failed, place.folder)
+                    place.send("index.html")
+            index = place.lasting / "index.html"
+    _print_outcomes(outcomes, results)
     if results:
-        report.write_index(results, failed, output)
-        say(f"{output / 'index.html'}: all {len(results)} side by side")
-    if failed:
-        complain(f"{len(failed)} of {len(failed) + len(results)} failed: {', '.join(failed)}")
+        say(f"{index}: all {len(results)} side by side")
+    if refused := [given for given, outcome in outcomes.items() if outcome.why]:
+        complain(f"{len(refused)} of {len(outcomes)} failed: {', '.join(refused)}")
         raise typer.Exit(2)
 
 
@@ -462,20 +506,12 @@ def _show(table: Table) -> None:
 
 def _print(result: Result) -> None:
     """The verdict, all lines that are one number each, and what is odd."""
-    from rich import box
-    from rich.table import Table
-
     from roi import words
 
     say(result.proposal.name)
     say(words.verdict(result))
-    table = Table(box=box.SIMPLE_HEAD, header_style="")
-    table.add_column("Line")
-    table.add_column("Value", justify="right", no_wrap=True)
-    table.add_column("Name", no_wrap=True, style="dim")
-    for name in result.scalars:
-        table.add_row(model().lines[name].label, words.show_line(result, name), name)
-    _show(table)
+    lines = ((model().lines[name].label, words.show_line(result, name), name) for name in result.scalars)
+    say_columns([("Line", "Value", "Name"), *lines], right=[1])
     for name, is_zero in result.checks.items():
         if not is_zero:
             say(f"Does not add up: {model().lines[name].label}")
@@ -483,33 +519,73 @@ def _print(result: Result) -> None:
         say(f"Flag: {flag}")
 
 
-def _report_each(proposals: dict[str, Proposal], output: Path, jobs: int) -> dict[str, str]:
-    """Make the reports with a progress bar on a terminal; returns what went wrong, by path or name as given."""
+def _report_each(orders: list[Order], place: Place, jobs: int, force: bool, address: str) -> dict[str, Outcome]:
+    """Make the reports with a progress bar on a terminal, elsewhere with a line for each; returns what became of each."""
     from rich.console import Console
-    from rich.progress import Progress
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    failed: dict[str, str] = {}
+    from roi import batch
+
+    outcomes: dict[str, Outcome] = {}
     console = Console(stderr=True)
+    steps = report.steps()
+    columns = (TextColumn("Reports"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[rate]}"), TimeRemainingColumn())
+    with Progress(*columns, console=console, disable=not console.is_terminal, transient=True) as bar:
+        task = bar.add_task("Reports", total=len(orders), rate="")
 
-    def tell(given: str) -> None:
-        if given in failed:
-            complain(f"{given}: {failed[given]}")
+        def on_done(order: Order, outcome: Outcome) -> None:
+            if outcome.status == "made":
+                try:
+                    place.send(order.key, last=batch.DONE)
+                except InputError as error:
+                    outcome = batch.Outcome("failed", outcome.seconds, str(error))
+            outcomes[order.given] = outcome
+            made = sum(each.status == "made" for each in outcomes.values())
+            elapsed = bar.tasks[0].elapsed or 0
+            rate = f"{made * 60 / elapsed:.1f} a minute" if made and elapsed else ""
+            bar.update(task, completed=max(bar.tasks[0].completed, len(outcomes)), rate=rate)
+            if outcome.why:
+                complain(f"{order.given}: {outcome.why}")
+            elif not console.is_terminal:
+                done = " (skipped, it is finished)" if outcome.status == "skipped" else ""
+                say(f"{place.lasting / order.key / report.FILES[0]}{done}")
+
+        left = batch.unfinished(orders, place.lasting, force, on_done)
+        if address and left:
+            from roi import cluster
+
+            with cluster.connected(address) as client:
+                cluster.write_reports(client, left, place.folder, on_done)
         else:
-            say(str(output / proposals[given].key / report.FILES[0]))
+            batch.write_reports(left, place.folder, jobs, lambda: bar.advance(task, 1 / steps), on_done)
+    return outcomes
 
-    def on_done(given: str, failure: str) -> None:
-        if failure:
-            failed[given] = failure
-        if not console.is_terminal:
-            tell(given)
 
-    with Progress(console=console, disable=not console.is_terminal, transient=True) as bar:
-        task = bar.add_task("Reports", total=len(proposals) * report.steps())
-        report.write_reports(proposals, output, jobs, lambda: bar.advance(task), on_done)
-    if console.is_terminal:
-        for given in proposals:
-            tell(given)
-    return failed
+def _print_outcomes(outcomes: dict[str, Outcome], results: dict[str, Result]) -> None:
+    """What became of each report, with its answer."""
+    from rich import box
+    from rich.table import Table
+
+    from roi import amounts, words
+    from roi.simulate import on_a_page
+
+    table = Table(box=box.SIMPLE_HEAD, header_style="")
+    table.add_column("Proposal", overflow="fold")
+    for name in ("Net gain", "Payback", "Odds of a gain", "Seconds"):
+        table.add_column(name, justify="right")
+    table.add_column("Status")
+    for given, outcome in outcomes.items():
+        cells = ["", "", ""]
+        if result := results.get(given):
+            odds = on_a_page(result.proposal)[2]
+            cells = [
+                amounts.money(result.net_gain),
+                words.show_line(result, "payback_month"),
+                words.odds(odds.p_gain) if odds else "",
+            ]
+        seconds = f"{outcome.seconds:.1f}" if outcome.seconds else ""
+        table.add_row(printable(given), *cells, seconds, outcome.status)
+    _show(table)
 
 
 if __name__ == "__main__":

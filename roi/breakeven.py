@@ -9,11 +9,11 @@ import numpy as np
 
 from roi.inputs import Input, inputs, model
 from roi.lines import Array
-from roi.results import Result, arrays
+from roi.results import Result
 from roi.values import plausible
 
 BISECTIONS = 60
-"""Halvings of a bracket; each bracket is then as narrow as a double can tell apart."""
+"""Halvings of a bracket at most; each bracket is then as narrow as a double can tell apart."""
 
 MOST_WHOLE = 1_000
 """Values up to which a whole input is tried at each."""
@@ -55,7 +55,7 @@ def along(result: Result, changes: Mapping[str, Array], line: str) -> Array:
     Returns:
         Its values in its own unit, shaped `(settings,)`.
     """
-    given = arrays(result.proposal) | {name: np.asarray(values, dtype=float)[:, np.newaxis] for name, values in changes.items()}
+    given = result.values | {name: np.asarray(values, dtype=float)[:, np.newaxis] for name, values in changes.items()}
     if "horizon" in changes:
         given["month"] = np.arange(max(changes["horizon"]) + 1)[np.newaxis]
     settings = len(next(iter(changes.values())))
@@ -110,6 +110,8 @@ def _crossings(result: Result, name: str, others: Mapping[str, Array], target: f
     apart = len(at) and not (row.whole and (high - low <= 1).all())
     for _ in range(BISECTIONS if apart else 0):
         middle = np.floor((low + high) / 2) if row.whole else (low + high) / 2
+        if ((middle == low) | (middle == high)).all():
+            break
         same = (along(result, around | {name: middle}, line) >= target) == left
         low, high = np.where(same, middle, low), np.where(same, high, middle)
     found = high if row.whole else (low + high) / 2

@@ -13,7 +13,7 @@ from functools import cache, lru_cache
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from roi import amounts
+from roi import amounts, drawing
 from roi.breakeven import along, span
 from roi.breakeven import pair as break_even
 from roi.drivers import Driver, drivers
@@ -30,7 +30,6 @@ sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
 
 import altair as alt  # noqa: E402
 import numpy as np  # noqa: E402
-import vl_convert  # noqa: E402
 
 Rows = list[dict[str, Any]]
 Spec = dict[str, Any]
@@ -265,9 +264,8 @@ def static_svg(name: str, result: Result, width: int = 640) -> str:
 
 def _drawn(spec: Spec, rows: dict[str, Rows], values: dict[str, float]) -> str:
     """A specification with its data sets and the values of its parameters as an SVG element."""
-    spec["datasets"] = spec.get("datasets", {}) | rows
-    spec["params"] = [{**param, "value": values[param["name"]]} for param in spec["params"]]
-    svg = vl_convert.vegalite_to_svg(spec)
+    params = [{**param, "value": values[param["name"]]} for param in spec["params"]]
+    svg = drawing.svg({**spec, "datasets": spec.get("datasets", {}) | rows, "params": params})
     # Fixed sizes give way to the viewBox, and Vega's own class names to nothing that could clash.
     head, rest = svg.split(">", 1)
     head = re.sub(r' (?:width|height)="[^"]*"', "", head)
@@ -277,6 +275,7 @@ def _drawn(spec: Spec, rows: dict[str, Rows], values: dict[str, float]) -> str:
 # --- two inputs -------------------------------------------------------------------------------------------------------------
 
 
+@lru_cache(maxsize=16)
 def pair(first: str, second: str) -> Spec:
     """The break-even curve of two scalar inputs with the present values and the sides marked.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from roi.inputs import _Record, inputs
 
@@ -33,21 +33,44 @@ class Mode(_Record):
         return f"{MODES[self.kind]} ({self.kind})"
 
 
+class Rule(NamedTuple):
+    """What a mode demands of one input.
+
+    Attributes:
+        path: of the input.
+        value: that it must have, or must not have.
+        equal: which of the two.
+        sentence: what is wrong where it does not hold.
+    """
+
+    path: str
+    value: float
+    equal: bool
+    sentence: str
+
+
+def mode_rules(proposal: Proposal) -> list[Rule]:
+    """What the mode of a proposal demands of its inputs."""
+    kind = proposal.mode.kind if proposal.mode else None
+    if kind == "placement_only":
+        paths = ["sync_time", *(f"proposed.{region}.egress_per_sync" for region in proposal.sites["proposed"])]
+        wrong = "mode placement_only synchronises nothing, but {} is not 0; write 0, or another mode"
+        return [Rule(path, 0, True, wrong.format(path)) for path in paths]
+    if kind == "sync_cross_region":
+        wrong = "mode sync_cross_region synchronises at every step, but steps_per_sync is not 1; write 1, or low_comm"
+        return [Rule("steps_per_sync", 1, True, wrong)]
+    if kind == "low_comm":
+        wrong = "mode low_comm synchronises now and then, but steps_per_sync is 1; write more steps, or sync_cross_region"
+        return [Rule("steps_per_sync", 1, False, wrong)]
+    return []
+
+
 def mode_problems(proposal: Proposal) -> list[str]:
     """What the mode of a proposal says against its numbers."""
-    if proposal.mode is None:
-        return []
-    kind, steps = proposal.mode.kind, proposal.number("steps_per_sync")
-    sent = [region for region in proposal.sites["proposed"] if proposal.site_number("proposed", region, "egress_per_sync")]
-    if kind == "placement_only":
-        given = ["sync_time"] if proposal.number("sync_time") else []
-        given += [f"proposed.{region}.egress_per_sync" for region in sent]
-        return [f"mode placement_only synchronises nothing, but {each} is not 0; write 0, or another mode" for each in given]
-    if kind == "sync_cross_region" and steps != 1:
-        return [f"mode sync_cross_region synchronises at every step, but steps_per_sync is {steps:g}; write 1, or low_comm"]
-    if kind == "low_comm" and steps == 1:
-        return ["mode low_comm synchronises now and then, but steps_per_sync is 1; write more steps, or sync_cross_region"]
-    return []
+    wrong = [rule.sentence for rule in mode_rules(proposal) if (proposal.at(rule.path) == rule.value) != rule.equal]
+    if proposal.mode and proposal.mode.kind != "placement_only" and len(proposal.sites["proposed"]) == 1:
+        wrong.append(f"mode {proposal.mode.kind} synchronises regions, but one alone is proposed; leave the mode out")
+    return wrong
 
 
 def mode_flags(proposal: Proposal) -> list[str]:
@@ -59,14 +82,14 @@ def mode_flags(proposal: Proposal) -> list[str]:
         return [f"How the {len(regions)} proposed regions work together is not said; write mode: {', '.join(MODES)}."]
     saved = proposal.number("latency_saved")
     if mode.kind == "placement_only":
-        if saved <= 0 or mode.reason:
+        if saved <= 0 or mode.reason.strip():
             return []
         return [
             f"Each job runs whole in one region, which makes no step faster. The latency saved "
             f"({inputs()['latency_saved'].show(saved)}) needs a reason of its own, under mode."
         ]
     flags = []
-    if not proposal.number("sync_time"):
+    if "sync_time" not in proposal.inputs:
         flags.append(f"Regions synchronise ({mode.kind}), but no time is given for it; `roi evidence network` says how long.")
     silent = [region for region in regions if not proposal.site_number("proposed", region, "egress_per_sync")]
     if silent:

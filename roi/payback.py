@@ -454,7 +454,7 @@ def flag_speed_up_above_linear(latency_saved, step_time, baseline_sites, propose
 @line(
     "1",
     "Start beyond the horizon",
-    flag="The start, in {wait}, is not before the end of the horizon, {horizon}: nothing is counted, neither cost nor gain.",
+    flag="The start, in {wait}, is not before the end of the horizon, {horizon}: no gain falls within it.",
 )
 def flag_start_beyond_horizon(wait, horizon):
     return where(wait < horizon, 0, 1)

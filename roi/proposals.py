@@ -14,7 +14,7 @@ from typing import Any
 
 from roi.inputs import PRICE_AGE_DAYS, SourceDate, _Record, inputs
 from roi.lines import did_you_mean
-from roi.modes import Mode, mode_flags
+from roi.modes import Mode, mode_flags, mode_problems
 from roi.problems import InputError, Problem
 from roi.uncertain import Correlation, stated_facts
 from roi.values import MovedValue, Value, origin_of, stated_spread
@@ -76,6 +76,11 @@ class Proposal:
         """The value of a site input in one region, the default where the file does not give one."""
         values = self.sites[fleet][region]
         return values[name].base + 0.0 if name in values else inputs()[name].default
+
+    def at(self, path: str) -> float:
+        """The value of an input by path, such as `latency_saved` or `proposed.europe-west4.gpu_price`."""
+        name, place = _find(path, self)
+        return self.site_number(*place, name) if place else self.number(name)
 
     @property
     def regions(self) -> list[tuple[str, str]]:
@@ -207,7 +212,7 @@ def provenance_flags(proposal: Proposal, today: date) -> list[str]:
     if old:
         listed = "; ".join(f"{label} in {_listed(regions)}" for label, regions in old.items())
         flags.append(f"Older than {PRICE_AGE_DAYS} days: {listed}.")
-    flags += mode_flags(proposal)
+    flags += mode_problems(proposal) + mode_flags(proposal)
     flags += _bases_beyond_values(proposal)
     flags += [
         f"{inputs()[name].label}: has a range, but it is chosen and not drawn; the odds leave it as it is."

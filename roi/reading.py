@@ -497,9 +497,10 @@ class _Reader:
         else:
             fields = {"kind": _plain(raw)}
         kind = fields.get("kind")
-        if kind not in MODES:
+        if not isinstance(kind, str) or kind not in MODES:
+            given = "has no kind" if kind is None else f"is {kind!r}, which is none"
             hint = did_you_mean(str(kind), MODES) or "; write one of " + ", ".join(f"{name} ({MODES[name]})" for name in MODES)
-            self.refuse(f"mode is {kind!r}, which is none{hint}", line)
+            self.refuse(f"mode {given}{hint}", line)
             return None
         try:
             return Mode.model_validate(fields)

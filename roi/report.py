@@ -10,14 +10,11 @@ import logging
 import math
 import os
 import re
-import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import date
 from functools import cache, partial
 from pathlib import Path
-from threading import Event
 from typing import TYPE_CHECKING, Any
 
 from markupsafe import Markup
@@ -29,7 +26,7 @@ from roi.inputs import ROOT, inputs, model
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
 from roi.proposals import FLEETS, Proposal
-from roi.reading import load
+from roi.reading import load, parse
 from roi.results import Result, evaluate
 from roi.typeset import mathml
 
@@ -72,8 +69,9 @@ def from_parameters(namespace: Mapping[str, Any]) -> Result:
     """The result for a notebook's parameters: a proposal, and the inputs that are set to other values.
 
     Args:
-        namespace: the notebook's `globals()`. `proposal` is a path or a shipped name, `sites` holds values of single regions;
-            any other name is an input, and None leaves it as the proposal has it.
+        namespace: the notebook's `globals()`. `proposal` is a path or a shipped name, or a mapping of its `text`, its `key`
+            and the `folder` from which its text names files; `sites` holds values of single regions; any other name is an
+            input, and None leaves it as the proposal has it.
 
     Raises:
         InputError: an unknown name, a value that its input refuses, or a proposal that is refused.
@@ -82,7 +80,7 @@ def from_parameters(namespace: Mapping[str, Any]) -> Result:
     proposal, sites = given.pop("proposal", None), given.pop("sites", None) or {}
     scalars = [row.name for row in inputs().values() if row.axis == "scalar"]
     problems = []
-    if not isinstance(proposal, str):
+    if not isinstance(proposal, str) and not _is_text(proposal):
         problems.append(f"proposal is {proposal!r}; write the path of a YAML file or the name of a shipped proposal")
     if not isinstance(sites, dict):
         problems.append(f"sites is {sites!r}; write -y 'sites: {{proposed.europe-west4.gpu_price: 12}}'")
@@ -93,7 +91,19 @@ def from_parameters(namespace: Mapping[str, Any]) -> Result:
             problems.append(f"'{name}' is not a parameter{did_you_mean(name, ['proposal', 'sites', *scalars])}")
     if problems:
         raise InputError([Problem(problem, "parameters") for problem in problems])
-    return evaluate(load(proposal), {name: value for name, value in given.items() if value is not None} | sites)
+    read = load(proposal) if isinstance(proposal, str) else _parsed(**proposal)
+    return evaluate(read, {name: value for name, value in given.items() if value is not None} | sites)
+
+
+def _is_text(proposal: Any) -> bool:
+    """Whether it is the text of a proposal with its key, its folder and, where it goes by another, its name."""
+    fields = {"text", "key", "folder"}
+    return isinstance(proposal, dict) and fields <= set(proposal) <= fields | {"name"} and _is_list_of_words([*proposal.values()])
+
+
+def _parsed(text: str, key: str, folder: str, name: str = "") -> Proposal:
+    proposal = parse(text, str(Path(folder) / f"{key}.yaml"), key)
+    return replace(proposal, name=name) if name else proposal
 
 
 def portfolio_from_parameters(namespace: Mapping[str, Any]) -> Portfolio:
@@ -278,6 +288,19 @@ def flags(result: Result) -> list[str]:
 # --- reports ----------------------------------------------------------------------------------------------------------------
 
 
+LONGEST_KEY = 200
+"""Bytes; file systems take 255 for a name."""
+
+
+def key_problem(key: str) -> str:
+    """Why a key cannot name the folder of a report; empty where it can."""
+    if key == "index.html" or key.startswith("."):
+        return f"'{key}', which is not free"
+    if "/" in key or "\\" in key or not key.isprintable():
+        return f"{key!r}, which holds what no name may hold"
+    return f"'{key[:40]}...', which is too long" if len(os.fsencode(key)) > LONGEST_KEY else ""
+
+
 def prepare(proposals: Mapping[str, Proposal], folder: Path) -> None:
     """Make the folder that receives the reports, before any of them is begun.
 
@@ -295,8 +318,8 @@ def prepare(proposals: Mapping[str, Proposal], folder: Path) -> None:
     for key, sharing in by_key.items():
         if len(sharing) > 1:
             problems.append(Problem(f"{' and '.join(sharing)} would both be reported in {folder / key}; rename one of the files"))
-        if key in (".", "..", "index.html"):
-            problems.append(Problem(f"{sharing[0]} cannot give its name to a folder, '{key}'; rename the file"))
+        if why := key_problem(key):
+            problems.append(Problem(f"{sharing[0]} cannot give its name to a folder, {why}; rename the file"))
     if folder.exists() and not folder.is_dir():
         problems.append(Problem("is a file; give a folder that receives the reports", str(folder)))
     if problems:
@@ -307,51 +330,6 @@ def prepare(proposals: Mapping[str, Proposal], folder: Path) -> None:
         raise InputError([Problem(f"cannot be made: {error.strerror}", str(folder))]) from error
     if not os.access(folder, os.W_OK | os.X_OK):
         raise InputError([Problem("cannot be written to; give another folder, or the right to write there", str(folder))])
-
-
-def write_reports(
-    proposals: Mapping[str, Proposal],
-    folder: Path,
-    jobs: int,
-    on_step: Callable[[], None],
-    on_done: Callable[[str, str], None],
-) -> None:
-    """Write the report of each proposal; one that fails stops no other, and no file is left half-written.
-
-    Args:
-        proposals: the checked proposals, by the path or name under which the user knows them.
-        folder: where `prepare` has made room.
-        jobs: how many to make at once.
-        on_step: called `steps()` times for each proposal.
-        on_done: called with the proposal's path or name and with what went wrong, which is empty where nothing did.
-    """
-    from roi.kernel import OwnKernel
-
-    # No report begins before all are known here, so that Ctrl-C finds each of them.
-    begun, ended = Event(), Event()
-
-    def make(given: str, proposal: Proposal) -> None:
-        begun.wait()
-        if not ended.is_set():
-            _report(given, proposal, folder, on_step)
-
-    with ThreadPoolExecutor(jobs) as pool:
-        running: dict[Future[None], str] = {}
-        try:
-            for given, proposal in proposals.items():
-                running[pool.submit(make, given, proposal)] = given
-            begun.set()
-            for future in as_completed(running):
-                error = future.exception()
-                on_done(running[future], "" if error is None else str(error) or type(error).__name__)
-        finally:
-            # Only Ctrl-C leaves anything to be ended here, a kernel that is just being started included.
-            ended.set()
-            begun.set()
-            pool.shutdown(wait=False, cancel_futures=True)
-            while not all(future.done() for future in running):
-                OwnKernel.kill_all()
-                time.sleep(0.05)
 
 
 def steps() -> int:
@@ -418,23 +396,61 @@ def _differing(proposals: list[Proposal]) -> list[tuple[str, str, str, list[str]
     return rows
 
 
-def _report(given: str, proposal: Proposal, folder: Path, on_step: Callable[[], None]) -> None:
-    """Write one report. All is made before the first file is written."""
+def files_of(text: str, key: str, folder: str, on_step: Callable[[], None] = lambda: None) -> dict[str, bytes]:
+    """The report of one proposal: the content of each of `FILES`, by name. Nothing is written.
+
+    Args:
+        text: the proposal as YAML.
+        key: names the report.
+        folder: from which the text names files of measurements.
+        on_step: called once for each cell of code that has run.
+
+    Returns:
+        The files. `results.json` is equal for equal arguments; a notebook says when it was run.
+
+    Raises:
+        InputError: the proposal is refused.
+        RuntimeError: the notebook fails; the message is that of its error.
+    """
+    return files(_parsed(text, key, folder), {"text": text, "key": key, "folder": folder}, {}, on_step)
+
+
+def files(
+    proposal: Proposal, said: Mapping[str, str], changes: Mapping[str, float], on_step: Callable[[], None]
+) -> dict[str, bytes]:
+    """The same for a proposal that has been read already.
+
+    Args:
+        proposal: with the changes.
+        said: how the notebook reads it, as `from_parameters` takes it.
+        changes: other values for inputs, as `roi.evaluate` takes them.
+        on_step: as above.
+    """
     import nbformat
 
     from roi.sheet import workbook
 
-    place = folder / proposal.key
-    if place.exists() and not place.is_dir():
-        raise InputError(
-            [Problem("is a file, where the report's folder should be; remove it or give another folder", str(place))]
-        )
-    notebook = _executed(given, on_step)
+    scalars = {name: value for name, value in changes.items() if "." not in name}
+    sites = {name: value for name, value in changes.items() if "." in name}
+    notebook = _executed({"proposal": dict(said), **scalars, **({"sites": sites} if sites else {})}, on_step)
     source = nbformat.writes(notebook) + "\n"  # type: ignore[no-untyped-call]
-    contents = (_html(notebook, proposal), source, workbook(proposal), results_json(Result(proposal)))
-    for name, content in zip(FILES, contents, strict=True):
-        write_whole(place / name, content)
-    on_step()
+    contents = (_html(notebook, proposal).encode(), source.encode(), workbook(proposal), results_json(Result(proposal)).encode())
+    return dict(zip(FILES, contents, strict=True))
+
+
+def warm_up() -> None:
+    """Computes once what every report would compute again, for the kernels that are forked from this process.
+
+    It asks a process that draws, as `roi.drawing` does, and starts no thread then.
+    """
+    from roi.board import Page
+
+    result = evaluate(load("two-region"))
+    Page(result.proposal)._repr_html_()
+    influence_table(result)
+    break_even_curve(result, "latency_saved", "value_per_release_day")
+    monthly_table(result)
+    lines_table(result, "net_gain")
 
 
 def _notebook() -> NotebookNode:
@@ -444,15 +460,15 @@ def _notebook() -> NotebookNode:
     return notebook
 
 
-def _executed(given: str, on_step: Callable[[], None]) -> NotebookNode:
-    """The notebook with its outputs for one proposal.
+def _executed(parameters: Mapping[str, Any], on_step: Callable[[], None]) -> NotebookNode:
+    """The notebook with its outputs for one proposal, as its parameters name it.
 
     Raises:
         RuntimeError: a cell fails; the message is that of its error.
     """
     import papermill  # type: ignore[import-untyped]
 
-    from roi.kernel import OwnKernel
+    from roi.kernels import OwnKernel
 
     # What goes wrong is said once, by us.
     logging.getLogger("papermill").setLevel(logging.CRITICAL)
@@ -460,7 +476,7 @@ def _executed(given: str, on_step: Callable[[], None]) -> NotebookNode:
         executed: NotebookNode = papermill.execute_notebook(
             _notebook(),
             None,
-            {"proposal": given},
+            dict(parameters),
             kernel_name="python3",
             progress_bar=False,
             kernel_manager_class=OwnKernel,

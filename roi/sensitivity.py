@@ -12,6 +12,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -153,16 +154,24 @@ def sobol(function: Callable[[Array], Array], facts: int, draws: int, seed: int)
         seed: from 0.
     """
     from SALib.analyze import sobol as analyze  # type: ignore[import-untyped]
-    from SALib.sample import sobol as saltelli  # type: ignore[import-untyped]
 
-    problem = _problem(facts)
-    points = saltelli.sample(problem, draws, calc_second_order=False, seed=seed)
+    problem, points = _problem(facts), _saltelli(facts, draws, seed)
     found = np.concatenate([function(points[start : start + BLOCK]) for start in range(0, len(points), BLOCK)])
     if np.ptp(found) == 0:  # no variance to share out
         return [Estimate(0.0, 0.0, 0.0)] * facts, [Estimate(0.0, 0.0, 0.0)] * facts
     # SALib takes a seed of 0 for none.
     indices = analyze.analyze(problem, found, calc_second_order=False, seed=seed + 1)
     return Estimate.each(indices["S1"], indices["S1_conf"]), Estimate.each(indices["ST"], indices["ST_conf"])
+
+
+@lru_cache(maxsize=2)
+def _saltelli(facts: int, draws: int, seed: int) -> Array:
+    """The points at which Sobol' indices are found, shaped `(draws x (facts + 2), facts)`."""
+    from SALib.sample import sobol as saltelli  # type: ignore[import-untyped]
+
+    found: Array = saltelli.sample(_problem(facts), draws, calc_second_order=False, seed=seed)
+    found.flags.writeable = False  # the next who asks gets the same
+    return found
 
 
 def pawn(values: Array, gains: Array) -> list[Estimate]:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import re
 import shutil
 import signal
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 from socket import socket
 from typing import Any
 
 import nbformat
-from jupyter_client.kernelspec import KernelSpecManager
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 from jupyter_server.utils import url_path_join
 from tornado.httpserver import HTTPServer
@@ -22,10 +22,13 @@ from tornado.netutil import bind_sockets
 from traitlets.config import Config
 from voila.app import Voila  # type: ignore[import-untyped]
 
+from roi.assets import DATA, SCRIPT_ADDRESS, BoardData, BoardScript, board_data, board_script
+from roi.drawing import for_kernels
 from roi.inputs import ROOT
+from roi.kernels import PARENT, OwnPython
 from roi.problems import InputError
 
-NOTEBOOK = ROOT / "notebooks" / "app.ipynb"
+NOTEBOOK = APP = ROOT / "notebooks" / "app.ipynb"
 TEMPLATE = Path(__file__).resolve().parent / "voila_template"
 
 WIDGET_CODE = ["@voila-dashboards/widgets-manager8", "@jupyter-widgets/jupyterlab-manager", "anywidget"]
@@ -58,6 +61,12 @@ means a tab that is gone or asleep. Its connection may look alive for long, and 
 so connected kernels are ended as well.
 """
 
+WATCH_EVERY = 0.25
+"""How often it is seen to that the kernels of the pool still run, in seconds."""
+
+TRY_AGAIN_AFTER = 5.0
+"""When another kernel is started after one that did not start, in seconds."""
+
 
 def serve(port: int = 8866, ip: str = "127.0.0.1", token: str | None = None, base_url: str = "/", pool: int = 2) -> None:
     """Serve the app until Ctrl-C or a TERM signal.
@@ -67,7 +76,7 @@ def serve(port: int = 8866, ip: str = "127.0.0.1", token: str | None = None, bas
         ip: the address to listen on.
         token: what every viewer must know; None or "" lets in whoever can connect.
         base_url: the path under which a proxy serves the app.
-        pool: kernels that are kept ready with the workbook opened, at about 150 MB each; 0 starts each when it is asked for.
+        pool: kernels that are kept ready with the workbook opened, at about 45 MB each; 0 starts each when it is asked for.
 
     Raises:
         InputError: the address is taken or not ours, or the base URL is not a path.
@@ -83,9 +92,15 @@ def serve(port: int = 8866, ip: str = "127.0.0.1", token: str | None = None, bas
     os.environ["VOILA_WS_BASE_URL"] = path
     # The widget code of this environment, not what the user has in the home directory.
     os.environ["JUPYTER_PREFER_ENV_PATH"] = "1"
-    app = _App.instance(sockets, config=_config(sockets[0].getsockname()[1], ip, token or "", path, pool))
-    app.initialize([])
-    app.start()
+    # It gets ready while the server does.
+    PARENT.start()
+    os.environ[SCRIPT_ADDRESS] = f"{path}roi/{board_script()[0]}"
+    # What a kernel says while it is being ended reaches nobody, and nobody misses it.
+    logging.getLogger("tornado.general").addFilter(lambda record: "events for closed stream" not in record.getMessage())
+    with for_kernels():
+        app = _App.instance(sockets, config=_config(sockets[0].getsockname()[1], ip, token or "", path, pool))
+        app.initialize([])
+        app.start()
 
 
 def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
@@ -117,8 +132,9 @@ def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
             "strip_sources": True,
             "show_tracebacks": False,
             "extension_allowlist": WIDGET_CODE,
+            "page_config_hook": _addresses,
             "multi_kernel_manager_class": _Kernels,
-            "kernel_spec_manager_class": _OwnPython,
+            "kernel_spec_manager_class": OwnPython,
             # A page rendered ahead fits every link: the board reads the link's scenario in the browser, not in the kernel.
             "preheat_kernel": pool > 0,
             "default_pool_size": pool,
@@ -126,6 +142,8 @@ def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
             "http_keep_alive_timeout": 3600,
         },
         MappingKernelManager=CULLING,
+        # A page that finds the pool empty waits for the next kernel, and not for a second before that.
+        VoilaKernelManager={"fill_delay": 0.0},
         # A restarted kernel has no workbook in it, and would only hold memory.
         KernelManager={"autorestart": False, "transport_encryption": "auto"},
         PasswordIdentityProvider={"allow_password_change": False},
@@ -134,11 +152,12 @@ def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
     )
 
 
-class _OwnPython(KernelSpecManager):
-    """Knows one kernel: the Python that runs the server, whatever is installed elsewhere or comes first on the path."""
-
-    def _kernel_dirs_default(self) -> list[str]:
-        return []
+def _addresses(page_config: dict[str, Any], base_url: str, notebook_path: str, **_: Any) -> dict[str, Any]:
+    """Tells a page where the board's script is, and the app where the proposals are, so that it opens before its kernel."""
+    found = {"roiScript": url_path_join(base_url, "roi", board_script()[0]), "roiData": ""}
+    if Path(notebook_path).name == APP.name:
+        found["roiData"] = url_path_join(base_url, "roi", DATA)
+    return page_config | found
 
 
 class _Kernels(AsyncMappingKernelManager):
@@ -151,6 +170,29 @@ class _Kernels(AsyncMappingKernelManager):
             kernel.given = True
             kernel.last_activity = datetime.now(UTC)
         await super().cull_kernel_if_idle(kernel_id)  # type: ignore[no-untyped-call]
+
+    async def watch_pool(self) -> None:
+        """Puts others in the place of kernels that have ended in the pool, or did not start, before a page gets them."""
+        manager: Any = self  # with what Voila adds where it keeps a pool
+        while hasattr(manager, "_pools"):
+            await asyncio.sleep(WATCH_EVERY)
+            for notebook, pool in manager._pools.items():
+                ended = [each for each in pool if each.done() and await self._has_ended(each)]
+                # A page may have got one of them meanwhile.
+                for each in [each for each in ended if each in pool]:
+                    pool.remove(each)
+                    self.log.warning("A kernel that was kept ready has ended; another takes its place.")
+                    manager.fill_if_needed(delay=TRY_AGAIN_AFTER if each.exception() else 0.0, notebook_name=notebook)
+                for each in ended:
+                    if not each.exception() and (kernel_id := each.result()["kernel_id"]) in manager:
+                        await manager.shutdown_kernel(kernel_id, now=True)
+
+    async def _has_ended(self, kept: asyncio.Task[dict[str, Any]]) -> bool:
+        if kept.exception():
+            return True
+        kernel_id = kept.result()["kernel_id"]
+        kernel: Any = self.get_kernel(kernel_id) if kernel_id in self else None
+        return kernel is None or not await kernel.is_alive()
 
     async def shutdown_all(self, now: bool = False) -> None:  # type: ignore[override]
         # Only those that have started: asked to end one that has not, the server stops half-way.
@@ -183,7 +225,8 @@ class _App(Voila):  # type: ignore[misc]
     def init_handlers(self) -> list[tuple[Any, ...]]:
         # Voila leaves the base URL out of the page that asks for the token, so that under one the browser never finds it.
         login = [(url_path_join(self.server_url, path), *rest) for path, *rest in self.identity_provider.get_handlers()]
-        return [*login, *super().init_handlers()]
+        own = [(f"roi/{DATA}", BoardData), (r"roi/([\w.]+)", BoardScript)]
+        return [*login, *((url_path_join(self.server_url, path), handler) for path, handler in own), *super().init_handlers()]
 
     def listen(self) -> None:
         """Serve until told to stop; never on another port than the one asked for."""
@@ -197,7 +240,11 @@ class _App(Voila):  # type: ignore[misc]
         server = HTTPServer(self.app, xheaders=True)
         server.add_sockets(self.sockets)
         print(f"The app is at {self.display_url} (Ctrl-C stops it)", flush=True)
+        # Ready before the first page asks for it.
+        asyncio.get_running_loop().run_in_executor(None, board_data, date.today())
+        watching = asyncio.create_task(self.kernel_manager.watch_pool())
         await told.wait()
+        watching.cancel()
         server.stop()
         await self.kernel_manager.shutdown_all(now=True)
         shutil.rmtree(self.connection_dir)

@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, fields, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import numpy as np
 import numpy.typing as npt
@@ -104,15 +104,16 @@ def simulate(proposal: Proposal, draws: int = DRAWS, seed: int = SEED, jobs: int
         InputError: too few or too many draws, a seed below 0, or a spread that no distribution has.
     """
     facts = drawable(proposal, draws, seed)
-
-    def block(start: int) -> Outcomes:
-        found = outcomes(proposal, facts, block_of(proposal, facts, start, draws, seed))
-        # Millions of draws by month fit into memory in single precision, which is plenty for a fan.
-        return replace(found, cumulative=found.cumulative.astype(np.float32))
-
     with ThreadPoolExecutor(jobs) as pool:
-        parts = list(pool.map(block, range(0, draws, BLOCK)))
-    return _summary(proposal, facts, seed, Outcomes.joined(parts))
+        parts = list(pool.map(partial(kept, proposal, facts, draws, seed), range(0, draws, BLOCK)))
+    return summary(proposal, facts, seed, Outcomes.joined(parts))
+
+
+def kept(proposal: Proposal, facts: list[Uncertain], draws: int, seed: int, start: int) -> Outcomes:
+    """What is kept of the block of draws from number `start` on, which depends on no other block."""
+    found = outcomes(proposal, facts, block_of(proposal, facts, start, draws, seed))
+    # Millions of draws by month fit into memory in single precision, which is plenty for a fan.
+    return replace(found, cumulative=found.cumulative.astype(np.float32))
 
 
 def drawable(proposal: Proposal, draws: int, seed: int, most: int = MOST) -> list[Uncertain]:
@@ -190,7 +191,7 @@ def on_a_page(proposal: Proposal) -> tuple[list[Uncertain], list[Packed], Simula
     values = sample(proposal, facts, points(len(facts), SEED, 0, DRAWS_ON_A_PAGE))
     packed = [Packed.of(drawn, each.row.whole) for each, drawn in zip(facts, values, strict=True)]
     found = outcomes(proposal, facts, np.array([each.values for each in packed]))
-    return facts, packed, _summary(proposal, facts, SEED, found)
+    return facts, packed, summary(proposal, facts, SEED, found)
 
 
 def sample(proposal: Proposal, facts: list[Uncertain], shares: Array) -> Array:
@@ -241,7 +242,8 @@ def evaluated(proposal: Proposal, facts: list[Uncertain], values: Array, names: 
     return {name: np.broadcast_to(found[name], (count, found[name].shape[1])) for name in names}
 
 
-def _summary(proposal: Proposal, facts: list[Uncertain], seed: int, found: Outcomes) -> Simulation:
+def summary(proposal: Proposal, facts: list[Uncertain], seed: int, found: Outcomes) -> Simulation:
+    """The odds from what came of all draws of these facts, in the order of the draws."""
     gains = found.net_gain
     p05, p10, p50, p90 = np.quantile(gains, [0.05, 0.1, 0.5, 0.9])
     fan = np.quantile(found.cumulative, [0.1, 0.5, 0.9], axis=0)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
+
 import typer
 
 
@@ -18,3 +20,13 @@ def printable(text: str) -> str:
 def complain(text: str) -> None:
     """Say it on standard error."""
     say(text, error=True)
+
+
+def say_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> None:
+    """Print rows in columns, those of these numbers set to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            f"{cell:{'>' if index in right else '<'}{width}}" for index, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        say(f"  {'  '.join(cells)}".rstrip())

@@ -164,6 +164,17 @@ def test_json_is_one_object_and_nothing_else(run: Run) -> None:
     assert len(contents["months"]["cumulative"]) == 19
 
 
+def test_a_comparison_says_where_only_the_spread_differs(run: Run, tmp_path: Path) -> None:
+    text = (PROPOSALS / "two-region.yaml").read_text()
+    (tmp_path / "surer.yaml").write_text(text.replace("low: 100_000", "low: 200_000"))
+    out = run("compare", "two-region", str(tmp_path / "surer.yaml")).out
+    assert "No number differs, but how sure the numbers are does" in out
+
+
+def test_an_alternative_is_named_once(run: Run) -> None:
+    assert "published-claim is named twice" in refused(run("alternatives", "two-region", "published-claim", "published-claim"))
+
+
 def test_json_has_every_digit(run: Run) -> None:
     result = roi.evaluate(roi.load("two-region"))
     contents = strict(run("evaluate", "two-region", "--json").out)
@@ -275,8 +286,8 @@ def test_check_names_every_problem_of_every_file_in_one_go(run: Run) -> None:
     assert outcome.code == 2
     assert outcome.out.startswith("good.yaml: good (Two regions, us-central1 and europe-west4)\n")
     first, second, third, fourth = outcome.err.splitlines()
-    assert first == "typo [red]1[end].yaml:5: inputs: 'latency_savd' is not an input; did you mean latency_saved?"
-    assert second == "typo [red]1[end].yaml:6: inputs: ramp is the text '12%'; write the number alone: 0.12"
+    assert first == "typo [red]1[end].yaml:6: inputs: 'latency_savd' is not an input; did you mean latency_saved?"
+    assert second == "typo [red]1[end].yaml:7: inputs: ramp is the text '12%'; write the number alone: 0.12"
     assert third.startswith("empty.yaml:1: is empty")
     assert fourth.startswith("there is no proposal 'nowhere'; give the path of a YAML file or one of two-region")
 
@@ -384,7 +395,7 @@ def test_compare_adds_up(run: Run) -> None:
         (["breakeven", "two-region", "--target", "nan"], "--target: nan is not an amount"),
         (["breakeven", "two-region", "--target", "lots"], "Invalid value for '--target'"),
         (["breakeven", "two-region", "--pair", "gpus", "dela"], "--pair: 'dela' is not an input; did you mean delay?"),
-        (["breakeven", "two-region", "--pair", "gpus", "gpu_price"], "--pair: 'gpu_price' is not an input"),
+        (["breakeven", "two-region", "--pair", "gpus", "gpu_price"], "--pair: 'gpu_price' has a value for each region"),
         (["breakeven", "two-region", "--pair", "gpus", "gpus"], "--pair: gpus is given twice; name two inputs"),
         (["breakeven", "two-region", "--pair", "gpus"], "Option '--pair' requires 2 arguments"),
         (["breakeven", "two-region", "--pair", "gpus", "ramp", "--input", "delay"], "--pair: asks for a curve, and --input"),
@@ -437,7 +448,7 @@ def test_export_to_where_nothing_can_be_written_is_refused(run: Run, target: str
 def test_serve_hands_its_options_on(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     given: dict[str, Any] = {}
     monkeypatch.setattr(roi, "serve", SimpleNamespace(serve=lambda **options: given.update(options)), raising=False)
-    assert run("serve", "--port", "9001", "--ip", "::1", "--token", "t", "--base-url", "/roi/").code == 0
-    assert given == {"port": 9001, "ip": "::1", "token": "t", "base_url": "/roi/"}
+    assert run("serve", "--port", "9001", "--ip", "::1", "--token", "t", "--base-url", "/roi/", "--pool", "9").code == 0
+    assert given == {"port": 9001, "ip": "::1", "token": "t", "base_url": "/roi/", "pool": 9}
     run("serve")
-    assert given == {"port": 8866, "ip": "127.0.0.1", "token": "", "base_url": "/"}
+    assert given == {"port": 8866, "ip": "127.0.0.1", "token": "", "base_url": "/", "pool": 2}

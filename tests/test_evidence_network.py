@@ -115,6 +115,46 @@ def test_what_cannot_be_is_refused(regions: tuple[str, ...], job: dict[str, floa
         read(regions, Job(**({"parameters": 7e9} | job)))  # type: ignore[arg-type]
 
 
+def test_the_interval_is_of_all_links_of_the_ring() -> None:
+    # Measured were 4.681 and 5.642 Gbit/s one way, 3.154 and 7.232 the other; in the worst case all wait for 3.154.
+    here, there = "europe-west4", "asia-southeast1"
+    measured = [links()[BANDWIDTH, *pair].values for pair in ((here, there), (there, here))]
+    low, high = min(min(each) for each in measured), min(max(each) for each in measured)
+    found = read((here, there), Job(7e9), "sync_cross_region")
+    sync = next(each for each in found.findings if each.input == "sync_time")
+    trip = links()[ROUND_TRIP, here, there].median
+    assert (sync.low, sync.high) == pytest.approx((14 * 8 / high * 1000 + trip, 14 * 8 / low * 1000 + trip))
+
+
+def test_where_all_of_it_overlaps_that_is_said() -> None:
+    found = read(("here", "there"), Job(7e9, bandwidth=14, round_trip=50, overlap=8_050), "low_comm")
+    sync = next(each for each in found.findings if each.input == "sync_time")
+    assert sync.base == 0
+    assert "of which 8,050 ms overlap with computing" in sync.source
+    assert any(note.startswith("All of a synchronisation, 8,050 ms, is taken to overlap") for note in found.notes)
+
+
+def test_a_bandwidth_of_your_own_is_not_laid_at_anothers_door() -> None:
+    sync = next(each for each in read(PAIR, Job(7e9, bandwidth=4.35), "low_comm").findings if each.input == "sync_time")
+    assert "4.35 Gbit/s (as given), 103.2 ms round trip (Skyplane" in sync.source
+    assert (sync.dated, sync.measured) == (None, False)
+
+
+def test_a_ring_that_the_proposal_does_not_have_is_refused(run: Run, tmp_path: Path) -> None:  # noqa: F811
+    path = tmp_path / "mine.yaml"
+    path.write_text(GOOD)
+    command = ("evidence", "network", "us-central1", "asia-southeast1", "--parameters", "7e9", "--mode", "low_comm")
+    assert "'proposed.asia-southeast1' is no site of this proposal" in refused(run(*command, "--write", str(path)))
+
+
+def test_a_mode_that_is_empty_is_filled_in(tmp_path: Path) -> None:
+    path = tmp_path / "mine.yaml"
+    path.write_text(re.sub("mode: .*", "mode:", GOOD))
+    found = read(PAIR, Job(7e9), "low_comm")
+    update(found.findings, str(path), [f"proposed.{each}" for each in PAIR], found.mode).save()
+    assert "mode: {kind: low_comm}" in path.read_text()
+
+
 def test_regions_that_nobody_measured_take_measurements_of_your_own() -> None:
     assert measures("here", "there", bandwidth=14, round_trip=50)["sync_time"] == pytest.approx(8_050)  # 14 GB x 8 / 14 + 0.05 s
 

@@ -65,11 +65,14 @@ def test_regions_that_synchronise_take_time_and_send(mode, inputs):
     [
         ("mode: placement_only", "sync_time: 5", "", "synchronises nothing, but sync_time is not 0"),
         ("mode: placement_only", "ramp: 3", ", egress_per_sync: 1", "but proposed.a.egress_per_sync is not 0"),
-        ("mode: sync_cross_region", "steps_per_sync: 10", "", "at every step, but steps_per_sync is 10; write 1, or low_comm"),
+        ("mode: sync_cross_region", "steps_per_sync: 10", "", "at every step, but steps_per_sync is not 1; write 1, or low_comm"),
         ("mode: low_comm", "steps_per_sync: 1", "", "but steps_per_sync is 1; write more steps, or sync_cross_region"),
         ("mode: low_com", "ramp: 3", "", "mode is 'low_com', which is none; did you mean low_comm?"),
         ("mode: 3", "ramp: 3", "", "mode is 3, which is none; write one of placement_only (each job"),
-        ("mode: {reason: x}", "ramp: 3", "", "mode is None, which is none; write one of"),
+        ("mode: {reason: x}", "ramp: 3", "", "mode has no kind; write one of"),
+        ("mode: []", "ramp: 3", "", "mode is [], which is none; write one of"),
+        ("mode: [placement_only]", "ramp: 3", "", "mode is ['placement_only'], which is none; did you mean"),
+        ("mode: true", "ramp: 3", "", "mode is True, which is none; write one of"),
         ("mode: {kind: low_comm, why: x}", "steps_per_sync: 9", "", "'why' is not known in a mode"),
         ("mode: {kind: low_comm, reason: 3}", "steps_per_sync: 9", "", "mode: reason: Input should be a valid string, not 3"),
     ],
@@ -79,6 +82,23 @@ def test_what_contradicts_itself_is_refused_with_its_line(mode, inputs, site, me
         read(mode, inputs, site)
     assert message in error.value.problems[0].message
     assert {each.line for each in error.value.problems} == {12}
+
+
+def test_a_blank_reason_is_none():
+    assert len(flags('mode: {kind: placement_only, reason: "  "}')) == 1
+
+
+def test_one_region_has_none_to_synchronise_with():
+    text = TEXT.split("baseline:")[0].format(inputs="ramp: 3") + "baseline: {a: {}}\nproposed: {a: {}}\nmode: sync_cross_region\n"
+    with pytest.raises(InputError, match="synchronises regions, but one alone is proposed"):
+        parse(text, "p.yaml", "p")
+
+
+def test_other_numbers_that_the_mode_rules_out_are_flagged():
+    proposal = read("mode: placement_only").with_values({"sync_time": 12_090, "proposed.b.egress_per_sync": 14})
+    flagged = provenance_flags(proposal, date(2026, 12, 1))
+    assert "mode placement_only synchronises nothing, but sync_time is not 0; write 0, or another mode" in flagged
+    assert any("proposed.b.egress_per_sync is not 0" in each for each in flagged)
 
 
 def test_every_mode_says_what_it_is():

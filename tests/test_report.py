@@ -24,7 +24,7 @@ from roi.problems import InputError
 from roi.reading import PROPOSALS, load
 from tests.browser import PHONE, chromium, visit
 
-FILES = ("report.html", "report.ipynb", "results.json", "workbook.xlsx")
+FILES = ("done.json", "report.html", "report.ipynb", "results.json", "workbook.xlsx")
 
 BIN = Path(sys.executable).parent
 TWO_REGION = (PROPOSALS / "two-region.yaml").read_text(encoding="utf-8")
@@ -71,8 +71,11 @@ def test_a_bad_proposal_does_not_stop_the_others(reports: Path) -> None:
 
 def test_the_lines_say_what_was_written_and_what_failed(reports: Path) -> None:
     *written, last = (reports / "stdout").read_text().splitlines()
+    written, table = written[:3], "\n".join(written[3:])
     assert sorted(written) == [f"out/{key}/report.html" for key in ("odd's", "raise-utilisation", "two-region")]
     assert last == "out/index.html: all 3 side by side"
+    for row in (r"two-region +\$329K +month 16.1 +5 in 10 +[\d.]+ +made", r"odd's.yaml +\$329K .* made", r"typo.yaml +failed"):
+        assert re.search(row, table), row
     assert (reports / "stderr").read_text().splitlines() == [
         "typo.yaml:5: inputs: 'latency_savd' is not an input; did you mean latency_saved?",
         "1 of 4 failed: typo.yaml",
@@ -210,7 +213,7 @@ def test_a_notebook_that_fails_leaves_no_file(tmp_path: Path, code: str, said: s
     first, last = done.stderr.splitlines()
     assert first.startswith(f"two-region: {said}")
     assert last == "1 of 1 failed: two-region"
-    assert done.stdout == ""
+    assert "report.html" not in done.stdout
     assert files(tmp_path / "out") == []
 
 

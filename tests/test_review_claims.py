@@ -130,7 +130,7 @@ def test_the_published_figures(
 ) -> None:
     found = published[key]["readings"][reading][kind]
     amount = found[name] if name else found
-    assert amount == {"value": pytest.approx(value, rel=1e-8), "unit": unit}
+    assert (amount["value"], amount["unit"]) == (pytest.approx(value, rel=1e-8), unit)
 
 
 def test_the_verdicts_on_the_published_claims(published: dict[str, Any]) -> None:
@@ -257,8 +257,20 @@ def test_a_unit_error_names_both_units_and_one_within_an_expression() -> None:
         ),
         ("given: {a: 3 gpu}\narithmetic: a\nclaimed: 3 gpu\nlimits: {a: 2 * a}", "a would be 3 GPUs, and can be only 6 GPUs"),
         ("given: {a: 0 gpu, x: unknown USD/gpu}\narithmetic: a * x\nclaimed: 3 USD", "whatever x is, it is multiplied by zero"),
-        ("given: {x: unknown 1}\narithmetic: x ** 2\nclaimed: -4 1", "-4 is below zero and has no power of 0.5"),
-        ("given: {x: unknown 1}\narithmetic: 2 ** x\nclaimed: 8 1", "x stands in a power for which this cannot be solved"),
+        ("given: {x: unknown 1}\narithmetic: x ** 2\nclaimed: -4 1", "-4 is below zero, and no power of 2 is"),
+        ("given: {x: unknown 1}\narithmetic: x ** 0\nclaimed: 3 1", "whatever x is, its power of zero is 1"),
+        ("given: {x: unknown 1}\narithmetic: 2 ** x\nclaimed: -8 1", "no power of 2 is -8"),
+        ("given: {x: unknown 1}\narithmetic: 1 ** x\nclaimed: 3 1", "whatever x is, that power of 1 is 1"),
+        # 1 ms a step is worth less each month than a second region costs, so cumulative cash never comes back to zero.
+        (
+            "proposal: two-region\ngiven: {latency_saved: 1 ms/step}\narithmetic: payback_month\nclaimed: 1 month",
+            "it never pays back within the horizon, 18 months",
+        ),
+        # Cash comes back within the horizon of 18 months or never, so not in month 30.
+        (
+            "proposal: two-region\ngiven: {latency_saved: unknown ms/step}\narithmetic: payback_month\nclaimed: 30 month",
+            "no value of latency saved",
+        ),
         ("given: {x: unknown gpu}\narithmetic: 3 / x\nclaimed: 0 1/gpu", "3 is divided by zero"),
         # Nothing to be asked of: 1 is not 2.
         ("arithmetic: 1\nclaimed: 2 1", "it comes to 1, 0.5 times what is claimed"),
@@ -275,6 +287,120 @@ def test_what_no_value_does_is_impossible(body: str, requires: str) -> None:
     claim = one(body)
     assert claim.verdict == "impossible"
     assert requires.lower() in claim.requires.lower()
+
+
+@pytest.mark.parametrize(
+    ("body", "requires"),
+    [
+        # Nothing times zero is other than zero; zero over a quantity, the power of zero, and the powers of one are as sure.
+        (
+            "given: {a: 0 gpu, b: unknown USD/gpu}\narithmetic: b * a\nclaimed: 0 USD",
+            "Whatever b is, it comes to $0, as claimed.",
+        ),
+        (
+            "given: {a: 0 gpu, b: unknown USD/gpu, d: 1 USD}\nderived: {c: 3 * d}\narithmetic: b * a + 2 * c\nclaimed: 6 USD",
+            "Whatever b is, it comes to $6, as claimed.",
+        ),
+        ("given: {b: unknown 1}\narithmetic: 0 / b\nclaimed: 0 1", "Whatever b is, it comes to 0, as claimed."),
+        ("given: {b: unknown 1}\narithmetic: b ** 0\nclaimed: 1 1", "Whatever b is, it comes to 1, as claimed."),
+        ("given: {b: unknown 1}\narithmetic: 1 ** b\nclaimed: 1 1", "Whatever b is, it comes to 1, as claimed."),
+        ("given: {b: unknown gpu}\narithmetic: 0 * b\nclaimed: at most 5 gpu", "Whatever b is, it comes to 0 GPUs, as claimed."),
+    ],
+)
+def test_what_every_value_does_holds(body: str, requires: str) -> None:
+    claim = one(body)
+    assert (claim.verdict, claim.requires) == ("holds", requires)
+
+
+@pytest.mark.parametrize(
+    ("arithmetic", "claimed", "x"),
+    [
+        ("2 ** x", "4 1", 2),  # 2 x 2
+        ("a ** (x - 1)", "0.125 1", 4),  # (1 / 2) ** 3
+        ("x ** 3", "-8 1", -2),  # (-2) x (-2) x (-2)
+        ("1 - x ** 3", "9 1", -2),
+        ("x ** (0 - 1)", "-4 1", -0.25),  # 1 / (-1 / 4)
+    ],
+)
+def test_powers_are_undone_by_roots_and_logarithms(arithmetic: str, claimed: str, x: float) -> None:
+    claim = one(f"given: {{a: 0.5 1, x: unknown 1}}\narithmetic: {arithmetic}\nclaimed: {claimed}")
+    assert claim.verdict == "holds if"
+    assert claim.outcomes[0].solved["x"].value == pytest.approx(x)
+
+
+@pytest.mark.parametrize(
+    ("body", "requires"),
+    [
+        # (-2) ** 2 = 4, but between the whole powers of -2 there is nothing.
+        (
+            "given: {a: -2 1, x: unknown 1}\narithmetic: a ** x\nclaimed: 4 1",
+            "X stands in a power of -2, for which this is not solved here.",
+        ),
+        # 1e15 / 1e-9 = 1e24
+        ("given: {x: unknown 1}\narithmetic: x * 1e-9\nclaimed: 1e15 1", "A number is too large; nothing may pass 1e+18"),
+    ],
+)
+def test_what_cannot_be_solved_here_is_not_called_impossible(body: str, requires: str) -> None:
+    claim = one(body)
+    assert claim.verdict == "not solved"
+    assert claim.requires.startswith(requires)
+
+
+@pytest.mark.parametrize(
+    ("given_", "arithmetic", "claimed", "requires"),
+    [
+        # 640 USD / 10 USD/gpu = 64 GPUs, and more cost more.
+        ("p: 10 USD/gpu, x: unknown gpu", "x * p", "at most 640 USD", "X is at most 64 GPUs."),
+        ("p: 10 USD/gpu, x: unknown gpu", "x * p", "at least 640 USD", "X is at least 64 GPUs."),
+        # 640 / 10 = 64: each share is the smaller, the more there are.
+        ("p: 640 USD, x: unknown gpu", "p / x", "at most 10 USD/gpu", "X is at least 64 GPUs."),
+        ("p: 100 USD, x: unknown USD", "p - x", "at most 40 USD", "X is at least $60."),
+        ("p: -2 1, x: unknown 1", "x * p", "at most 6 1", "X is at least -3."),
+        ("p: 0.5 1, x: unknown 1", "p ** x", "at most 0.25 1", "X is at least 2."),
+        ("p: 2 1, x: unknown 1", "x ** p", "at most 9 1", "X is at most 3."),
+        ("p: 10 USD/gpu, x: 70 gpu", "x * p", "at most 640 USD", "X is at most 64 GPUs, not 70 GPUs"),
+    ],
+)
+def test_a_claimed_bound_asks_for_a_bound(given_: str, arithmetic: str, claimed: str, requires: str) -> None:
+    claim = one(f"given: {{{given_}}}\narithmetic: {arithmetic}\nclaimed: {claimed}")
+    assert claim.verdict == "holds if"
+    assert requires.lower() in claim.requires.lower()
+    assert claim.outcomes[0].solved["x"].relation in claim.requires
+
+
+def test_a_bound_stands_once_in_a_condition_and_passes_no_limit_that_less_would_keep() -> None:
+    body = "given: {p: 10 USD/gpu, x: unknown gpu}\narithmetic: x * p\nclaimed: at most 640 USD\n"
+    assert one(f"{body}condition: it has {{x}}").requires == "It has at most 64 GPUs."
+    assert one(f"{body}condition: it has at most {{x}}").requires == "It has at most 64 GPUs."
+    assert one(f"{body}limits: {{x: at most 5 * y}}".replace("p:", "y: 10 gpu, p:")).verdict == "holds if"  # 50 or fewer
+    assert one(f"{body}limits: {{x: at least 70 * y}}".replace("p:", "y: 1 gpu, p:")).verdict == "impossible"
+
+
+def test_a_bound_on_a_line_of_the_model_follows_from_its_course() -> None:
+    # The more a step saves, the more is gained and the sooner it is paid back.
+    body = "proposal: two-region\ngiven: {latency_saved: unknown ms/step}\narithmetic: "
+    for claimed, relation in (
+        ("net_gain\nclaimed: at least 1M USD", "at least"),
+        ("payback_month\nclaimed: at most 10 month", "at least"),
+        ("payback_month\nclaimed: at least 10 month", "at most"),
+    ):
+        assert one(body + claimed).outcomes[0].solved["latency_saved"].relation == relation
+
+
+@pytest.mark.parametrize(("claimed", "verdict"), [("at least 18 month", "holds"), ("at most 18 month", "holds if")])
+def test_what_never_comes_takes_at_least_the_horizon(claimed: str, verdict: str) -> None:
+    # The horizon of the proposal is 18 months; nobody can say what comes after. If more is saved it is paid back before.
+    claim = one(f"proposal: two-region\ngiven: {{latency_saved: 1 ms/step}}\narithmetic: payback_month\nclaimed: {claimed}")
+    assert claim.verdict == verdict
+    assert claim.requires.startswith("It never pays back within the horizon, 18 months")
+
+
+def test_the_flags_of_the_model_stand_with_the_claim_that_asks_it() -> None:
+    # The published claim saves 120 ms a step with as many regions as before, which the model flags.
+    flags = roi.evaluate(roi.load("published-claim"), latency_saved=120).flags
+    claim = one("proposal: published-claim\ngiven: {latency_saved: 120 ms/step}\narithmetic: net_gain\nclaimed: 1M USD")
+    assert flags
+    assert set(flags) <= set(claim.flags)
 
 
 def test_another_value_counts_only_within_its_limit() -> None:
@@ -330,10 +456,37 @@ def test_claims_contradict_each_other_or_neither(first: str, second: str, apart:
 
 
 def test_what_was_rounded_does_not_contradict() -> None:
-    # 85 % is 84.5 to 85.5 %.
+    # 85 % is 84.5 to 85.5 %, and 86 % begins where that ends.
     body = "  {}: {{words: w, given: {{utilisation: {}}}, condition: so, facts: {{utilisation: utilisation}}}}\n"
     assert not audited(body.format("a", "85 %") + body.format("b", "85.4 %"))[0].contradicts
-    assert audited(body.format("a", "85 %") + body.format("b", "86.2 %"))[0].contradicts
+    for other in ("86 %", "86.2 %"):
+        assert audited(body.format("a", "85 %") + body.format("b", other))[0].contradicts
+
+
+@pytest.mark.parametrize("given_", ["60 minute", "unknown minute"])
+@pytest.mark.parametrize(
+    ("other", "apart"),
+    # 60 is 59.5 to 60.5; 61 is 60.5 to 61.5; 60.4 is 60.35 to 60.45.
+    [("61", True), ("60", False), ("60.4", False), ("60.6", True)],
+)
+def test_neighbours_contradict_whether_given_or_solved_for(given_: str, other: str, apart: bool) -> None:
+    claim = "  {}:\n    words: w\n    given: {{t: {}}}\n    arithmetic: t\n    claimed: {} minute\n    facts: {{start: t}}\n"
+    found = audited(claim.format("a", given_, 60) + claim.format("b", f"{other} minute", other))
+    assert [each.contradicts for each in found] == ([(2,), (1,)] if apart else [(), ()])
+
+
+def test_a_claimed_bound_is_a_bound_on_the_facts_behind_it() -> None:
+    # At most 640 USD at 10 USD are at most 64 GPUs, and twice as many at the most over two sites; 50 and 100 are fewer.
+    bound = (
+        "  a:\n    words: w\n    given: {p: 10 USD/gpu, x: unknown gpu}\n    arithmetic: x * p\n"
+        "    claimed: at most 640 USD\n    facts: {gpus: x, both: 2 * x}\n"
+    )
+    count = "  b:\n    words: w\n    given: {{x: {} gpu}}\n    condition: so\n    facts: {{gpus: x, both: 2 * x}}\n"
+    assert not audited(bound + count.format(50))[0].contradicts
+    assert [text for _, text in audited(bound + count.format(70))[0].clashes] == [
+        "both: at most 128 GPUs here, 140 GPUs in claim 2",
+        "gpus: at most 64 GPUs here, 70 GPUs in claim 2",
+    ]
 
 
 def test_a_fact_in_two_units_is_refused() -> None:
@@ -411,6 +564,12 @@ def test_what_the_model_gives_is_what_it_is_solved_for(share: float) -> None:
         ("0.9 1", 0.9, "1", 0.05),
         ("-3 hour", -3, "hour", 0.5),
         ("$12M USD", 12e6, "USD", 5e5),
+        ("12090 ms/synchronisation", 12090, "ms/sync", 0.5),  # as the tools print it
+        ("3 GPUs", 3, "gpu", 0.5),
+        ("3 hours/day", 3, "hour/day", 0.5),
+        ("0 USD", 0, "USD", 0.5),
+        ("1e18 USD", 1e18, "USD", 5e17),
+        ("1e-15 USD", 1e-15, "USD", 5e-16),
     ],
 )
 def test_a_quantity_is_read_with_its_unit_and_its_digits(text: str, value: float, unit: str, rounding: float) -> None:
@@ -424,7 +583,10 @@ def test_a_quantity_is_read_with_its_unit_and_its_digits(text: str, value: float
     [
         ("12M", "write a number, a space and its unit, such as 12M USD, 85 % or 0.9 1"),
         ("", "is no quantity"),
-        ("3 hours", "'hours' is not a unit; did you mean hour?"),
+        ("3 hors", "'hors' is not a unit; did you mean hour?"),
+        ("1e301 USD", "'1e301 USD' has a number that is too large; write one from 1e-15 to 1e+18"),
+        ("-1e19 USD", "too large"),
+        ("1e-16 USD", "too small"),
         ("3 quux", "'quux' is not a unit; name it under units:"),
         ("1,5 USD", "is not a number"),
         ("nan USD", "is not a number"),
@@ -559,7 +721,20 @@ GOOD = "given: {a: 3 gpu, x: unknown USD/gpu}\narithmetic: a * x\nclaimed: 6 USD
         ("given: {a: 3 gpu}", 3, "mine has no arithmetic; write it, or a condition in words"),
         # What can be computed only to fail stands with the claim.
         ("given: {a: 3 gpu, b: 0 1}\narithmetic: a / b\nclaimed: 3 gpu", 3, "mine cannot be computed: 3 gpu is divided by zero"),
-        ("given: {a: 1e300 1}\narithmetic: a * a\nclaimed: 3 1", 3, "mine cannot be computed: a number is too large"),
+        ("given: {a: 1e10 1}\narithmetic: a * a\nclaimed: 3 1", 3, "mine cannot be computed: a number is too large; nothing may"),
+        (
+            "given: {a: 10 1}\narithmetic: a ** 1000\nclaimed: 3 1",
+            3,
+            "mine cannot be computed: a number is too large; nothing may",
+        ),
+        ("arithmetic: 9**9**9**9\nclaimed: 3 1", 3, "mine cannot be computed: a number is too large; nothing may pass 1e+18"),
+        ("given: {a: 1e301 USD}\narithmetic: a\nclaimed: 1 USD", 5, "mine: a: '1e301 USD' has a number that is too large"),
+        ("given: {a: 1 USD}\narithmetic: a * 1e-300\nclaimed: 1 USD", 6, "'a * 1e-300' has a number that is too small"),
+        (
+            "proposal: two-region\narithmetic: runway_with\nclaimed: 9 month",
+            3,
+            "runway_with is not defined for two-region; give the inputs that it needs",
+        ),
         ("given: {a: 9 1}\narithmetic: a ** 9 ** 9\nclaimed: 3 1", 3, "mine cannot be computed: "),
         ("given: {a: -3 1}\narithmetic: a ** 0.5\nclaimed: 3 1", 3, "mine cannot be computed: -3 is below zero"),
         ("given: {a: 0 1}\narithmetic: a ** (0 - 1)\nclaimed: 3 1", 3, "mine cannot be computed: zero has no power of -1"),
@@ -660,7 +835,7 @@ def test_the_command_audits_a_file_of_ones_own(run: Run, tmp_path: Path) -> None
     text = f"source: {{title: T}}\nclaims:\n  mine:\n    words: A claim \x1b\n{indented(GOOD)}".replace("\x1b", '"\\e"')
     (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
     found = json.loads(run("audit", "mine.yaml", "--json").out)
-    assert found["claims"][0]["readings"][0]["solved"] == {"x": {"value": 2.0, "unit": "USD/gpu"}}
+    assert found["claims"][0]["readings"][0]["solved"] == {"x": {"value": 2.0, "unit": "USD/gpu", "relation": ""}}
     assert run("audit", "mine.yaml", "--html", "out.html").out == "out.html\n"
     assert "<h2>Audit of claims</h2>" in (tmp_path / "out.html").read_text(encoding="utf-8")
     (tmp_path / "mine.yaml").write_text(text.replace("6 USD", "6 USDs"), encoding="utf-8")

@@ -181,8 +181,18 @@ def test_the_answer_on_cost_says_what_a_gpu_more_adds():
         "would cost $805K."
     )
     assert (found.own.proposed_bill - 45_370) / 64 == pytest.approx(5_933.52, abs=0.005)
-    assert cost_table(found).rows[0] == ("8 GPUs", "$44K", "$93K", "$48K")
+    # 354,317.45344 x 8 / 64 + 185 is 44,474.68, and 45,370 + 8 x 5,933.52 is 92,838; 92,838 - 44,475 = 48,363
+    assert cost_table(found).rows[0] == ("8 GPUs", "$44,475", "$92,838", "$48,363")
     assert cost_answer(pitch(roi.evaluate(found.result.proposal, gpus=128))).endswith("8 GPUs would cost $93K.")
+    assert cost_answer(pitch(roi.evaluate(found.result.proposal, gpus=1))).startswith("1 GPU as proposed costs $")
+
+
+@given(proposals())
+def test_the_change_is_what_is_printed_less_what_is_printed(proposal):
+    for _, *cells in cost_table(pitch(Result(proposal))).rows:
+        assert all(re.fullmatch(r"-?\$\d{1,3}(,\d{3})*", cell) for cell in cells)
+        baseline, proposed, change = (int(re.sub(r"[$,]", "", cell)) for cell in cells)
+        assert proposed - baseline == change
 
 
 def test_what_is_held_is_said():
@@ -254,7 +264,7 @@ def test_the_command_prints_both_answers_and_both_tables(monkeypatch, capsys, gi
     assert (code, said) == (0, "")
     assert out.startswith("64 GPUs as proposed cost $425K a month")
     assert "\nCash of $2.5M lasts to month 16.7 without the deployment; with it, to month 2.4" in out  # 2,500,000 / 150,000
-    assert re.search(r"\n  128 GPUs +\$709K +\$805K +\$96K\n", out)
+    assert re.search(r"\n  128 GPUs +\$708,820 +\$804,860 +\$96,040\n", out)
     assert re.search(r"\n  Without the deployment +to month 16\.7 ", out)
 
 

@@ -438,12 +438,16 @@ REFUSED_TERMS: list[tuple[dict[str, Any], str]] = [
     ({"min_nodes": -1}, "--min-nodes: is -1; write a whole number from 0"),
     ({"max_nodes": 0}, "--max-nodes: is 0; write a whole number from 1"),
     ({"min_nodes": 9}, "--min-nodes: is 9, and the fleet has at most 8 nodes; give --max-nodes"),
-    ({"seed": -1}, "--seed: is -1; write a whole number from 0 up"),
+    ({"seed": -1}, "--seed: is -1; write a whole number from 0 to 9,223,372,036,854,775,807"),  # 2 ** 63 - 1
+    ({"seed": 2**63}, "--seed: is 9223372036854775808; write a whole number from 0 to 9,223,372,036,854,775,807"),
+    ({"wait_minutes": 100_000.1}, "--wait-minutes: is 100000.1; write a number from 0 to 100,000"),
+    ({"min_nodes": 2, "max_nodes": 1}, "--min-nodes: is 2, and the fleet has at most 1 node; give --max-nodes"),
     ({"gpu_price": float("nan")}, "--gpu-price: gpu_price is nan, which is not a finite number"),
     ({"gpu_price": -1.0}, "--gpu-price: gpu_price is -1"),
     ({"start_minutes": -1.0}, "--start-minutes: cold_start_minutes is -1"),
     ({"wait_minutes": float("nan")}, "--wait-minutes: is nan; write a number from 0 to 100,000"),
     ({"spot_share": 85.0}, "--spot-share: is 85, which is no share from 0 to 1; 85 % is 0.85"),
+    ({"spot_share": 1.0000001}, "--spot-share: is 1.0000001, which is no share from 0 to 1\n"),
     ({"spot_share": 0.5}, "--preemptions-per-day: is needed with --spot-share: it says how often each spot node is taken away"),
     ({"spot_share": 0.5, "preemptions_per_day": 1.0}, "--checkpoint-minutes: is needed with --spot-share"),
     ({"spot_price": 2.0}, "--spot-price: is about spot nodes; give --spot-share with it"),
@@ -460,6 +464,24 @@ def test_a_fleet_that_cannot_be_is_refused(given_terms: dict[str, Any], message:
     with pytest.raises(InputError) as error:
         Terms(**given_terms)
     assert message in str(error.value)
+
+
+def test_one_of_anything_is_said_in_the_singular() -> None:
+    # One job of one GPU for a minute. Doing nothing pays for two nodes of one GPU; all else starts one, for the job.
+    one = Trace(tuple(jobs_of((0, 1, 1))), "one")
+    found = compare(one, Terms(1, max_nodes=2, start_minutes=0, gpu_price=1, wait_minutes=0))
+    said = " ".join([answer(found), facts(found), *notes(found)])
+    assert "with 1 node started or terminated" in said
+    assert "A fleet of 0 to 2 nodes of 1 GPU; jobs" in said
+    assert "1 GPU on average" in said
+    spot = Terms(1, max_nodes=1, spot_share=1, preemptions_per_day=1, checkpoint_minutes=1)
+    said += " ".join(notes(compare(one, spot)))
+    assert "A fleet of 0 to 1 node of 1 GPU; jobs" in said
+    assert (
+        "each pre-empted 1 time a day on average (seed 1) and replaced at once; jobs restart from checkpoints every 1 minute"
+        in said
+    )
+    assert not re.search(r"\b1 (nodes|GPUs|jobs|times|minutes|days)\b", said)
 
 
 def test_a_job_that_could_hardly_ever_end_is_refused() -> None:
@@ -616,6 +638,15 @@ def test_numbers_and_times_are_not_mixed(make: Make) -> None:
         read(make("submit,gpus,duration\n0,1,1\n2026-05-01T11:00:00Z,1,1\n"), "h")
 
 
+def test_a_byte_that_is_no_utf_8_is_refused_with_its_line(make: Make) -> None:
+    # In Latin-1 these are two ids; with one sign for either they would be one, given twice.
+    path = make("id,submit_h,gpus,duration_h\na,0,8,1\n\u00e9,0,8,1\n\u00e8,0,8,1\n".encode("latin-1"))
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert str(error.value) == f"{path}:3: has a byte that is not text in UTF-8; save the file as UTF-8"
+    assert len(read(make(path.read_bytes().decode("latin-1"))).jobs) == 3
+
+
 NO_TRACE = [
     ("", "is empty"),
     (b"\x00\x01\x02", "is binary"),
@@ -652,6 +683,7 @@ def test_what_is_no_job_list_is_refused_in_one_message(make: Make, content: str 
             "submit_h,gpus,duration_h\n0,1,1\n0,1,1\n0,1,1\n",
             "2 rows repeat an earlier row in all that is read, the first in line 3",
         ),
+        ("submit_h,gpus,duration_h\n0,1,1\n0,1,1\n", "1 row repeats an earlier row in all that is read, the first in line 3"),
         ("submit_h,gpus,duration_h\n0,1,1\n96,1,1\n", "Nothing is submitted for 4 days before line 3; if jobs are missing there"),
         ("submit_h,gpus,duration_h\n0,1,1000\n", "The job in line 2 lasts 41.67 days; is the unit right?"),
     ],

@@ -305,7 +305,9 @@ REFUSED = [
     (row(value="-0.1"), 3, "cannot be below zero"),
     (row(value="busy"), 3, "has 'busy' under utilisation, which is no finite number"),
     (row(value="inf"), 3, "no finite number"),
-    (row(value="1e400"), 3, "no finite number"),
+    (row(value="1e400"), 3, "no finite number of at most 15 digits before the point"),
+    (f"time,cost_usd\n{at(0)},1e15\n", 2, "has '1e15' under cost_usd, which is no finite number of at most 15 digits before"),
+    (f"time,cost_usd,series\n{at(0)},1,\u00e9\n".encode("latin-1"), 2, "has a byte that is not text in UTF-8"),
     (row("2026-05-01T10:00:00"), 3, "says no time zone; write it like 2026-05-01T10:00:00Z"),
     (row("2026-05-01"), 3, "says no time zone"),
     (row("2026-05-01T10:00:00+02:00"), 3, "has another time zone than line 2: UTC+02:00, and UTC there"),
@@ -346,6 +348,7 @@ def test_all_mistakes_are_said_in_one_go_and_no_more_than_can_be_read(make: Make
     first, second = make(table("utilisation", [85] * 50), "a.csv"), make(table("latency_ms", ["x"]), "b.csv")
     found = refused(first, second)
     assert found[20] == f"{first}: has 30 more mistakes like these"
+    assert refused(make(table("utilisation", [85] * 21), "c.csv"))[20].endswith(": has 1 more mistake like these")
     assert found[0].startswith(f"{first}:2:")
     assert found[-1].startswith(f"{second}:2:")
 
@@ -453,7 +456,7 @@ def test_several_series_in_one_table_and_days_in_their_own_zone(make: Make) -> N
 
 def test_series_that_are_absent_for_a_time_are_flagged(make: Make) -> None:
     found = gate(make(gpus([90] * 168, [90] * 100), "gpus.json"))["utilisation"]
-    assert any("1 of 2 series begin later or end earlier than the window" in flag for flag in found.flags)
+    assert any("1 of 2 series begins later or ends earlier than the window" in flag for flag in found.flags)
 
 
 # --- criteria, checklist and scorecard --------------------------------------------------------------------------------------
@@ -491,7 +494,9 @@ CHANGES = [
     ("coverage: 0.9", "coverage: 90", "gate: utilisation: minimum.coverage: Input should be less than or equal to 1, not 90"),
     ("days: 14", "days: 1", "one day has no deviation"),
     ("  utilisation:", "  utilization:", "'utilization' is not measured; did you mean utilisation?"),
-    ("weight: 2", "weight: 0", "scorecard: cost_efficiency: weight: Input should be greater than 0"),
+    ("weight: 2", "weight: 0", "scorecard: cost_efficiency: weight: Input should be greater than or equal to 0.001, not 0"),
+    ("weight: 2", "weight: 1e308", "scorecard: cost_efficiency: weight: Input should be less than or equal to 1000, not 1e+308"),
+    ("threshold: 1\n", "threshold: 85\n", "checklist: quota: threshold is 85, outside the range 0 to 10; 85 % is 0.85"),
     ("threshold: 0.5\n", "threshold: 50\n", "checklist: spot_share: threshold is 50, outside the range 0 to 1; 50 % is 0.5"),
     ("\ngate:\n", "\ngates:\n", "'gates' is not known in a file of criteria; did you mean gate?"),
     ("scorecard:\n", "scorecard: 3\nother:\n", "scorecard is empty or missing"),
@@ -561,7 +566,7 @@ def test_cost_efficiency_moves_the_scorecard_twice_as_much_as_feature_parity(sco
     ("line", "verdict", "remedy"),
     [
         ("spot_share: 0.5", "pass", ""),
-        ("spot_share: 0.51", "fail", "must fall by 1 percentage points, to at most 50 %"),
+        ("spot_share: 0.51", "fail", "must fall by 1 percentage point, to at most 50 %"),
         ("checkpoint_interval: 90", "fail", "must fall by 30 minutes, to at most 60 minutes"),
         ("quota: 1", "pass", ""),
         ("quota: 0.75", "fail", "must rise by 25 percentage points, to at least 100 %"),
@@ -581,6 +586,8 @@ def test_an_item_is_answered_by_a_measured_value(make: Make, line: str, verdict:
     ("text", "line", "message"),
     [
         ("checklist:\n  spot_share: 35\n", 2, "spot_share is 35, which is out of range; allowed is 0 to 1; 35 % is 0.35"),
+        ("checklist:\n  quota: 85\n", 2, "quota is 85, which is out of range; allowed is 0 to 10; 85 % is 0.85"),
+        ("checklist:\n  quota: 10.01\n", 2, "quota is 10.01, which is out of range; allowed is 0 to 10"),
         ("checklist:\n  spot_share: 35%\n", 2, "write the number alone: 0.35"),
         ("checklist:\n  spot_share: {value: true}\n", 2, "write a number alone"),
         ("checklist:\n  spot_share: {source: me}\n", 2, "spot_share is left empty"),
@@ -599,6 +606,33 @@ def test_a_mistake_in_the_answers_is_refused_with_its_line(make: Make, text: str
         answered(make, text)
     assert message in str(error.value)
     assert error.value.problems[0].line == line
+
+
+def test_a_share_far_above_the_whole_is_flagged(make: Make) -> None:
+    # 8.5 times the GPUs that are needed is legal, and so is 8.5 % that was meant, which would fail.
+    found = answered(make, "checklist: {quota: {value: 8.5, source: console}}\n")
+    flag = (
+        "Approved GPU quota over the GPUs that are needed: answered with 8.5, which is 850 %; if per cent is meant, write 0.085."
+    )
+    assert found.flags == [flag]
+    assert flag in section(found)
+    assert flag in CliRunner().invoke(app, ["readiness", "--answers", str(make("checklist: {quota: 8.5}\n", "q.yaml"))]).stdout
+    assert answered(make, "checklist: {quota: {value: 2, source: console}}\n").flags == []
+
+
+def test_a_score_that_is_hardly_per_cent_is_not_taken_for_it(make: Make) -> None:
+    for score, hint in (("1.0001", ""), ("85", "; 85 % is 0.85")):
+        with pytest.raises(InputError) as error:
+            answered(make, f"scores:\n  security: {score}\n")
+        assert str(error.value).endswith(f":2: scores: security is {score}, which is out of range; allowed is 0 to 1{hint}")
+
+
+@pytest.mark.parametrize("weight", ["0.001", "1000"])
+def test_weights_at_their_limits_give_a_mean(make: Make, weight: str) -> None:
+    # All weigh the same: (0.8 + 0.5 + 0.7 + 0.6 + 0.9) / 5 = 0.7.
+    text = SHIPPED.read_text().replace("weight: 2", f"weight: {weight}").replace("weight: 1\n", f"weight: {weight}\n")
+    asked = criteria(make(text, "other.yaml"))
+    assert evaluate(asked, (), answers(make(SCORES, "answers.yaml"), asked)).score == pytest.approx(0.7)
 
 
 # --- command and view -------------------------------------------------------------------------------------------------------

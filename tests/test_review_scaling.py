@@ -153,10 +153,33 @@ def test_48_gpus_cost_more_than_32_where_the_queue_grows(make: Make):
     assert [each.hours_in_all for each in found.counts] == pytest.approx([3.5, 2.75])
     assert [each.relative_cost for each in found.counts] == pytest.approx([1, 1320 / 1120])
     assert [each.cost_factor for each in found.counts] == pytest.approx([1, 1])
-    assert "48 GPUs take 2.75 hours and cost $1,320.00 a run; 32 GPUs take 3.5 hours and cost $1,120.00" in headline(found)
+    assert "48 GPUs take 2.75 hours at a cost of $1,320.00 a run; 32 GPUs take 3.5 hours at a cost of $1,120.00." in headline(
+        found
+    )
     # Half of the queue is start-up, of nodes of 4: 15 x (1 + 4 x 0.25) + 15 x (1 + 4 x 0.25) = 60 minutes, and 48 x 3 x 10 USD.
     nodes = only([path], gpu_price=10, queue_minutes=15, start_minutes=15, growth_per_node=0.25, gpus_per_node=4)
     assert nodes.counts[-1].run_cost == pytest.approx(1440)
+
+
+def test_the_cost_of_the_same_work_is_not_that_of_the_run_where_work_grows(make: Make):
+    # 11.53 USD/GPU-hour. As run: 8 x 10/60 x 11.53 = 15.37, and 16 x 11/60 x 11.53 = 33.82. The second run did twice the work, so
+    # the same work takes 5.5 of its 11 minutes: 16.91.
+    found = only([make(rows("gpus,minutes,scaling", "8,10,weak", "16,11,weak"))], gpu_price=11.53)
+    shown = table([found])
+    columns = {head: [row[place] for row in shown.rows] for place, head in enumerate(shown.heads)}
+    assert columns["Cost of the same work"] == ["$15.37", "$16.91"]
+    assert columns["Cost as run"] == ["$15.37", "$33.82"]
+    # With 5 minutes in the queue: 16 x (5.5 + 5)/60 x 11.53 = 32.28 and 16 x (11 + 5)/60 x 11.53 = 49.19.
+    waited = only([found.series.points[0].place.rpartition(":")[0]], gpu_price=11.53, queue_minutes=5, deadline=0.2)
+    assert (waited.counts[1].run_cost, waited.counts[1].measured_cost) == pytest.approx((32.284, 49.195), abs=0.001)
+    assert "16 GPUs take 10.5 minutes at a cost of $32.28 for the same work; 8 GPUs take" in headline(waited)
+    assert "for $32.28, as measured, for the work of the run on 8 GPUs." in deadline_sentence(waited)
+
+
+def test_where_all_did_the_same_work_its_cost_is_that_of_the_run(make: Make):
+    found = only([make(rows("gpus,minutes", "8,10", "16,6"))], gpu_price=10)
+    assert "Cost as run" not in table([found]).heads
+    assert [each.measured_cost for each in found.counts] == [each.run_cost for each in found.counts]
 
 
 def test_what_is_assumed_is_said(make: Make):
@@ -256,6 +279,39 @@ def test_amdahl_through_two_points_by_hand(make: Make):
     assert any("fitted to three counts or more" in note for note in notes([found]))
 
 
+@pytest.mark.parametrize(
+    ("runs", "parameters", "worst"),
+    [
+        # Contention alone: 10 x ((1 - s) / n + s) is 5 + 5 s and 2.5 + 7.5 s minutes. Over 6 and 3 less 1 they are (5 s - 1) / 6
+        # and (7.5 s - 0.5) / 3, whose squares are least at s = (5/36 + 3.75/9) / (25/36 + 56.25/9) = 0.08: -0.1 and 0.0333.
+        # Coherency k adds 10 k / 6 and 30 k / 3, and -0.1 x 10 / 6 + 0.0333 x 10 is above 0: it stays at its bound.
+        (("32,3", "8,10", "16,6"), (0.08, 0), "-10.0 % at most, at 16 GPUs"),
+        # 16 GPUs slower than 8: the law says 10 minutes at most, where all is serial, and 10 / 20 - 1 is -50 %.
+        (("8,10", "16,20"), (1, 0), "-50.0 % at most, at 16 GPUs"),
+    ],
+)
+def test_a_law_at_its_bound_meets_no_point_by_construction(make: Make, runs: tuple[str, ...], parameters, worst: str):
+    found = only([make(rows("gpus,minutes", *runs))])
+    law = found.fits[-1]
+    assert (law.contention, law.coherency) == pytest.approx(parameters)
+    assert law.tested
+    said = fit_sentence(found, law)
+    assert "by construction" not in said
+    assert said.endswith(f"is off by {worst}.")
+
+
+@given(st.lists(st.tuples(st.integers(1, 4096), st.floats(0.01, 1000)), min_size=2, max_size=3, unique_by=lambda each: each[0]))
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_only_a_law_without_residuals_meets_its_points_by_construction(make: Make, points):
+    found = only([make(rows("gpus,hours", *(f"{gpus},{hours}" for gpus, hours in points)))])
+    law = found.fits[-1]
+    if "by construction" in fit_sentence(found, law):
+        assert [signed_percent(count.residual) for count in found.counts] == ["0.0 %"] * len(points)
+    # Within its bounds a law has as many parameters as there are points beyond the first, and so it meets them.
+    if 1e-9 < law.contention < 1 - 1e-9 and (law.coherency > 1e-9 or len(points) == 2):
+        assert not law.tested
+
+
 def test_linear_scaling_has_nothing_to_explain(make: Make):
     found = only([make(rows("gpus,minutes", "8,64", "16,32", "32,16"))])
     assert all(each.explained is None for each in found.fits)
@@ -351,6 +407,12 @@ def test_a_count_before_a_log_that_says_none(make: Make):
     assert f"as in 64={small}" in said
     assert said.count("does not say on how many GPUs") == 2
     assert "64 GPUs by its own word, and not on 32" in refused(f"32={make(log((8, 8), 300))}")
+    assert "ran on 1 GPU by its own word, and not on 2" in refused(f"2={make(log((1, 1), 300))}")
+
+
+def test_a_count_of_0_before_a_log_is_refused(make: Make):
+    assert "ran on 8 GPUs by its own word, and not on 0" in refused(f"0={make(log((1, 8), 300))}")
+    assert "is said to have run on 0 GPUs; 1 to 1,000,000 are possible" in refused(f"0={make(log(None, 300))}")
 
 
 def test_logs_of_two_tasks_make_no_curve(make: Make):
@@ -375,7 +437,7 @@ def test_a_log_that_times_no_run_is_refused(make: Make, content: str, said: str)
 
 def test_a_damaged_line_of_a_log_is_said(make: Make):
     found = only([make(":::MLLOG {cut off\n" + log((1, 8), 1600)), make(log((8, 8), 300))])
-    assert any("holds 1 damaged lines" in note for note in notes([found]))
+    assert any("this leaves out 1 damaged line." in note for note in notes([found]))
 
 
 # --- what is refused or flagged ---------------------------------------------------------------------------------------------
@@ -393,6 +455,7 @@ HEAD, GOOD = "gpus,minutes,efficiency", "8,60,1"
         ("16,nan,1", "has 'nan' under minutes, which is no number"),
         ("16,30 min,1", "has '30 min' under minutes, which is no number"),
         ('16,"1,024",1', "has '1,024' under minutes, which can be read in two ways"),
+        ("16,1e15,1", "has '1e15' under minutes, which is no number of at most 15 digits before the point and 30 after it"),
         ("16,,1", "has nothing under minutes"),
         (",30,1", "has nothing under gpus"),
         ("16.5,30,1", "has 16.5 under gpus; write a whole number"),
@@ -407,6 +470,21 @@ def test_a_row_that_cannot_be_right_is_refused_with_its_line(make: Make, row: st
     found = refused(path)
     assert said in found
     assert found.startswith(f"{path}:3: ")
+
+
+@pytest.mark.parametrize("line", [1, 3, 40_000])
+def test_a_byte_that_is_no_utf_8_is_refused_with_its_line(make: Make, line: int):
+    # Else U+FFFD would stand for either letter, and the tasks of two names would be one.
+    lines = [b"gpus,minutes,task", *(b"%d,1,large language model on many GPUs" % gpus for gpus in range(1, 50_000))]
+    lines[line - 1] += "\u00e9".encode("latin-1")
+    path = make(b"\n".join(lines))
+    assert refused(path) == f"{path}:{line}: has a byte that is not text in UTF-8; save the file as UTF-8"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_letters_of_any_alphabet_are_read(make: Make, encoding: str):
+    path = make("gpus,minutes,task\n8,10,Gr\u00f6\u00dfe\n16,6,Gr\u00f6\u00dfe\n".encode(encoding))
+    assert only([path]).series.task == "Gr\u00f6\u00dfe"
 
 
 def test_all_that_is_wrong_is_said_at_once(make: Make):
@@ -470,8 +548,11 @@ def test_what_is_odd_but_legal_is_flagged(make: Make):
         ({"start_minutes": float("inf")}, "--start-minutes"),
         ({"growth_per_node": 5, "queue_minutes": 1}, "5 is no share from 0 to 1; 5 % is 0.05"),
         ({"growth_per_node": 0.1}, "give --queue-minutes or --start-minutes"),
-        ({"gpus_per_node": 0}, "--gpus-per-node"),
+        ({"gpus_per_node": 0}, "--gpus-per-node: 0 is no such number; write a whole number from 1 to 1,000,000"),
+        ({"gpus_per_node": 10**7}, "--gpus-per-node: 10000000 is no such number; write a whole number from 1 to 1,000,000"),
         ({"deadline": 0}, "--deadline"),
+        ({"deadline": 1e9}, "1000000000 is no such time; write hours above 0, and no more than 1,000,000"),
+        ({"queue_minutes": 1_000_000.1}, "1000000.1 is no such time; write minutes from 0 to 1,000,000"),
     ],
 )
 def test_terms_that_cannot_be_right_are_refused(terms: dict[str, Any], said: str):
@@ -504,6 +585,17 @@ def test_whatever_happens_to_a_file_it_is_read_or_refused(make: Make, content: s
 
 def test_a_deviation_of_nothing_has_no_sign():
     assert [signed_percent(each) for each in (-1e-9, 0.031, -0.004)] == ["0.0 %", "+3.1 %", "-0.4 %"]
+
+
+def test_one_gpu_is_said_in_the_singular(make: Make):
+    # 1 GPU for 1 hour, 2 GPUs for 0.6: by the law s = (0.6 - 0.5) / 0.5 = 20 % is serial.
+    found = only([make(rows("gpus,hours,gpus_per_node", "1,1,1", "2,0.6,1"))], queue_minutes=6, growth_per_node=0.1, deadline=2)
+    said = " ".join([headline(found), *sentences(found), *notes([found])])
+    assert not re.search(r"\b1 GPUs", said)
+    assert "1 GPU takes 66 minutes" in said
+    assert "1 GPU is the cheapest" in said
+    assert "20 % of the run on 1 GPU is serial" in said
+    assert "each further node of 1 GPU;" in said
 
 
 def test_a_flag_of_several_series_is_said_once():

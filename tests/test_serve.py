@@ -228,10 +228,10 @@ def browser():
 
 @pytest.fixture
 def look(browser):
-    """Opens the app and waits for its numbers; in the end nothing was asked of another origin, or logged as an error."""
+    """Opens the app and waits for its kernel, which puts evidence on the page; in the end nothing was asked of another origin, or logged as an error."""
     opened = []
 
-    def open_(server, query="", wait_for='[data-line="net_gain"]'):
+    def open_(server, query="", wait_for='[data-role="intake"]:not([hidden])'):
         seen = visit(browser)
         seen.page.on("websocket", lambda socket: seen.asked.append(socket.url))
         seen.page.goto(server.address + query)
@@ -357,7 +357,7 @@ def test_evidence_is_read_on_the_server_shown_first_and_then_taken_over(look, pl
     expect(found).to_contain_text("latency_saved: 120 ms/step by default \u2192 90 ms/step")
     assert seen.page.locator('[data-line="net_gain"]').first.text_content() == before, "nothing changes before it is taken over"
     found.get_by_role("button", name="Take over").click()
-    expect(found).to_contain_text("Taken over")
+    expect(found).to_contain_text("Taken over", timeout=60_000)
     expect(seen.page.locator('[data-box="latency_saved"]')).to_have_value("90")
     expect(box).to_have_value("150,000")  # what the reader had set stays
     row = seen.page.locator("table.assumptions tr", has_text="Latency saved per step")
@@ -458,6 +458,23 @@ def test_an_open_board_is_never_silent_for_as_long_as_a_kernel_may_be_idle():
 def test_the_kernel_is_the_servers_own_python(plain):
     for process in eventually(plain.kernels).values():
         assert process.cmdline()[0] == sys.executable
+
+
+def test_kernels_are_forks_of_one_process_that_has_the_imports(plain):
+    parents = {process.parent() for process in eventually(plain.kernels).values()}
+    assert len(parents) == 1
+    assert next(iter(parents)).parent() == psutil.Process(plain.process.pid)
+
+
+def test_a_page_gets_no_dead_kernel_of_the_pool(started):
+    server = started(ROI, "serve", "--port", "0", "--pool", "3")
+    before = eventually(lambda: settled(server) if len(server.kernels()) == 3 else None)
+    next(iter(server.kernels().values())).parent().kill()
+    eventually(lambda: len(found := server.kernels()) == 3 and not before & set(found))
+    _, kernel_id = server.page()
+    assert kernel_id in server.kernels()
+    assert server.said().count("[_App] WARNING | A kernel that was kept ready has ended; another takes its place.\n") == 3
+    assert "Traceback" not in server.said()
 
 
 def test_a_kernel_asks_the_server_for_its_request_under_the_base_url(guarded):

@@ -467,11 +467,11 @@ class BoardView {
     });
   }
 
-  // Other data for the same page, such as a proposal with evidence in it: what the reader changed stays, where the proposal's own
-  // number is as it was.
+  // Other proposals in the place of those of the same keys, such as one with evidence in it: what the reader changed stays, where
+  // the proposal's own number is as it was.
   replace(data) {
     const changes = Object.entries(this.changes()).map(([path, value]) => [path, value, this.own(path)]);
-    this.data = data;
+    this.data = { ...data, proposals: { ...this.data.proposals, ...data.proposals } };
     this.open(this.key);
     for (const [path, value, was] of changes) if (this.own(path) === was) this.set(path, value);
     this.update({ settled: true });
@@ -664,8 +664,17 @@ class BoardView {
     return this.index[path] ?? [];
   }
 
+  // What the inputs say against the proposal's mode.
+  modeFlags() {
+    return this.proposal.rules.filter(({ path, value, equal }) => {
+      const { name, now } = this.place(path);
+      return (now.numbers[name] === value) !== equal;
+    }).map(({ sentence }) => sentence);
+  }
+
   showFlags(values) {
-    const section = this.role("flags"), sentences = [...flagSentences(this.data, this.state, values), ...this.shareFlags(values), ...this.proposal.flags];
+    const section = this.role("flags");
+    const sentences = [...flagSentences(this.data, this.state, values), ...this.shareFlags(values), ...this.modeFlags(), ...this.proposal.flags];
     const text = sentences.join("\n");
     if (section.dataset.text === text) return;
     section.dataset.text = text;
@@ -940,15 +949,49 @@ function mountPages() {
 
 const PING_EVERY = 2_000, SILENT_AFTER = 6_000, FILL_AFTER = 50;
 
-// The widget: inputs are traits of the model, the address's query is the state, and the kernel is asked whether it is still there.
-function render({ model, el }) {
+// The app keeps its state in the query of its address, but for what is the server's own.
+const APP = {
+  readLink: () => new URLSearchParams(location.search),
+  linkTo: (params) => {
+    const address = new URL(location.href);
+    const token = address.searchParams.get("token");
+    if (token) params.set("token", token);
+    address.search = params;
+    return address.href;
+  },
+};
+
+function keepInAddress(board, settled) {
+  if (settled && board.values) history.replaceState(null, "", board.link());
+}
+
+let app = null; // the app's board, a promise: it opens before its kernel answers
+
+// Opens the board of the app from what the server holds of the shipped proposals; nothing where the page is not the app.
+function openApp() {
+  const place = document.querySelector("[data-roi-app]");
+  if (place?.dataset.roiApp && !app) app = fetched(place).catch((error) => { console.warn(error); return null; });
+}
+
+async function fetched(place) {
+  const response = await fetch(place.dataset.roiApp);
+  if (!response.ok) throw new Error(`the proposals are not to be had (${response.status})`);
+  const data = await response.json(), root = document.createElement("div");
+  place.append(root);
+  const fill = (board, panel) => panel.replaceChildren(element("p", "Waiting for the server"));
+  return new BoardView(root, data, { ...APP, fill, changed: keepInAddress });
+}
+
+// The widget: inputs are traits of the model, and the kernel is asked whether it is still there. In the app it takes over the board
+// that is open already.
+async function render({ model, el }) {
   let speaking = true; // until the board shows what the model holds
   let asked = null, asking; // where the view goes that is waited for, and the timer that asks for it
   const ownPage = document.querySelector("[data-roi-app]") !== null;
-  const data = model.get("data");
-  const scalars = Object.keys(data.inputs).filter((name) => data.inputs[name].axis === "scalar");
   const intake = new Intake(model);
-  const view = new BoardView(el, data, {
+  const host = {
+    ...APP,
+    ...(ownPage ? {} : { readLink: () => new URLSearchParams() }),
     opened: (board) => intake.mount(board),
     fill: (board, panel) => {
       if (!panel.childElementCount) panel.append(element("p", "Computing"));
@@ -956,24 +999,39 @@ function render({ model, el }) {
       clearTimeout(asking);
       asking = setTimeout(() => model.send({ kind: "view", name: board.view, proposal: board.key, changes: board.changes() }), FILL_AFTER);
     },
-    selected: model.get("proposal"),
-    numbers: { ...Object.fromEntries(scalars.map((name) => [name, model.get(name)])), ...model.get("sites") },
-    readLink: () => new URLSearchParams(ownPage ? location.search : ""),
-    linkTo: (params) => {
-      const address = new URL(location.href);
-      const token = address.searchParams.get("token");
-      if (token) params.set("token", token);
-      address.search = params;
-      return address.href;
-    },
     changed: (board, settled) => {
       if (!board.values) return;
       tell(board);
-      if (settled && ownPage) history.replaceState(null, "", board.link());
+      if (ownPage) keepInAddress(board, settled);
     },
-  });
+  };
+  const open = await app;
+  const brought = Object.keys(model.get("data")).length > 0;
+  if (!brought && !open) await new Promise((resolve) => { model.on("change:data", resolve); model.send({ kind: "data" }); });
+  const view = brought || !open ? own() : open;
+  const scalars = Object.keys(view.data.inputs).filter((name) => view.data.inputs[name].axis === "scalar");
+  if (view === open) takeOver();
   speaking = false;
   tell(view);
+
+  // A board of the widget's own, with what its notebook has set.
+  function own() {
+    open?.root.remove();
+    const data = model.get("data");
+    const numbers = Object.fromEntries(Object.keys(data.inputs).filter((name) => data.inputs[name].axis === "scalar").map((name) => [name, model.get(name)]));
+    return new BoardView(el, data, { ...host, selected: model.get("proposal"), numbers: { ...numbers, ...model.get("sites") } });
+  }
+
+  // What the notebook set stands, but for what the reader or the link has set since.
+  function takeOver() {
+    const { numbers } = view.proposal;
+    for (const name of scalars) {
+      if (model.get(name) !== numbers[name] && view.state.numbers[name] === numbers[name]) view.set(name, model.get(name));
+    }
+    view.host = host;
+    intake.mount(view);
+    view.update({ settled: true });
+  }
 
   function tell(board) {
     if (speaking) return;

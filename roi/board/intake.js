@@ -59,6 +59,7 @@ class Intake {
     leave.addEventListener("click", () => found.replaceChildren());
     take.addEventListener("click", () => {
       this.taken = "Taken over. Download the proposal as YAML to keep it.";
+      found.replaceChildren(element("p", "Taking it over"));
       this.model.send({ kind: "take" });
     });
     found.replaceChildren(element("p", "This would change:"), list, take, leave, details);

@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
-import vl_convert
 from markupsafe import Markup
 from pydantic import BaseModel
 
 import roi
-from roi import amounts, charts, words
+from roi import amounts, charts, drawing, words
 from roi.alternatives import COLUMNS, alternative_result, known_alternative, rows, sentences
 from roi.board.intake import choices
 from roi.board.views import VIEWS
@@ -25,6 +24,7 @@ from roi.decision import DECIDERS, decide, recommendation
 from roi.drivers import drivers, without_range
 from roi.inputs import Input, inputs, model
 from roi.javascript import module
+from roi.modes import mode_rules
 from roi.proposals import Proposal
 from roi.results import Result
 from roi.simulate import DRAWS_ON_A_PAGE, SEED, STEPS, on_a_page
@@ -183,7 +183,12 @@ def _typeset() -> dict[str, Markup]:
 
 
 def payload(
-    proposals: Mapping[str, Proposal], selected: str, alternative: Proposal | None, today: date, with_html: bool
+    proposals: Mapping[str, Proposal],
+    selected: str,
+    alternative: Proposal | None,
+    today: date,
+    with_html: bool,
+    among: Iterable[Proposal] = (),
 ) -> dict[str, Any]:
     """All that `board.js` needs, as plain data.
 
@@ -193,6 +198,7 @@ def payload(
         alternative: the proposal that the others are compared with.
         today: the day as of which sources are old or not.
         with_html: whether the page of each proposal comes along, for a host that has none yet and fills in the views.
+        among: what the pages offer to choose from, where it is more than these proposals.
     """
     known = model()
     results = {key: Result(proposal) for key, proposal in proposals.items()}
@@ -204,7 +210,7 @@ def payload(
             "assumed": assumed(proposal),
         }
         if with_html:
-            described[key]["html"] = html(results[key], proposals.values(), alternative, today, with_views=False)
+            described[key]["html"] = html(results[key], among or proposals.values(), alternative, today, with_views=False)
     return {
         "version": roi.__version__,
         "selected": selected,
@@ -282,6 +288,7 @@ def _described(proposal: Proposal) -> dict[str, Any]:
         "correlations": [asdict(each) for each in proposal.correlations],
         "pilot": proposal.pilot and _plain(proposal.pilot),
         "mode": proposal.mode and _plain(proposal.mode),
+        "rules": [rule._asdict() for rule in mode_rules(proposal)],
         "said": said(proposal.inputs),
         "plausible": {name: plausible(inputs()[name], proposal.inputs.get(name)) for name in words.main_inputs()},
         "numbers": {row.name: proposal.number(row.name) for row in inputs().values() if row.axis == "scalar"},
@@ -314,7 +321,7 @@ def script() -> str:
 @cache
 def vega() -> str:
     """Vega, Vega-Lite and vega-embed as vl-convert ships them, in a scope of their own; sets `window.vegaEmbed`."""
-    return "(() => {" + vl_convert.javascript_bundle() + "})();\n"  # type: ignore[call-arg]  # the stub demands a snippet
+    return "(() => {" + drawing.bundle() + "})();\n"
 
 
 def style() -> str:

@@ -5,6 +5,9 @@ Every scalar input is a synced trait, so that a notebook can set `board.latency_
 
 from __future__ import annotations
 
+import json
+import os
+from collections.abc import Iterable
 from datetime import date
 from typing import Any
 
@@ -12,6 +15,7 @@ import anywidget
 import traitlets
 
 from roi.alternatives import known_alternative
+from roi.assets import SCRIPT_ADDRESS
 from roi.board.intake import Intake
 from roi.board.page import payload, script, style, vega
 from roi.board.views import VIEWS
@@ -20,6 +24,15 @@ from roi.problems import InputError
 from roi.proposals import Proposal
 from roi.reading import load, shipped
 from roi.results import Result
+
+
+def _module() -> str:
+    """The ES module of the widget: from the server where one serves it, so that a browser keeps it; else brought along."""
+    address = os.environ.get(SCRIPT_ADDRESS)
+    if address is None:
+        return f"{vega()}{script()}\nexport default {{ render }};\n"
+    where = f"new URL({json.dumps(address)}, location.origin).href"
+    return f"const {{ render }} = await import({where});\nexport default {{ render }};\n"
 
 
 class _Board(anywidget.AnyWidget):
@@ -32,7 +45,7 @@ class _Board(anywidget.AnyWidget):
     `board.net_gain`, `board.cumulative` and every other line are computed here, in Python, from the board's present inputs.
     """
 
-    _esm = vega() + script() + "\nexport default { render };\n"
+    _esm = _module()
     _css = style()
 
     data = traitlets.Dict().tag(sync=True)
@@ -44,8 +57,10 @@ class _Board(anywidget.AnyWidget):
         if proposal not in self._proposals:
             raise InputError(f"there is no proposal '{proposal}' on this board; it has {', '.join(self._proposals)}")
         chosen = self._proposals[proposal]
+        # A page of the app has the shipped proposals already, and shows the first; it asks where it lacks them.
+        known = proposals is None and proposal == shipped()[0] and SCRIPT_ADDRESS in os.environ
         super().__init__(
-            data=self._payload(proposal),
+            data={} if known else self._payload(proposal),
             proposal=proposal,
             **{row.name: chosen.number(row.name) for row in inputs().values() if row.axis == "scalar"},
         )
@@ -68,10 +83,12 @@ class _Board(anywidget.AnyWidget):
                 self.send({"kind": "view", "name": name, "html": VIEWS[name].section(result)})
             elif kind == "read":
                 self.send({"kind": "evidence", **self._intake.read(self._proposals[self.proposal], message)})
+            elif kind == "data":
+                self.data = self._payload(self.proposal)
             elif kind == "take":
                 changed = self._intake.take()
                 self._proposals[changed.key] = changed
-                self.data = self._payload(self.proposal)
+                self.data = self._payload(changed.key, [changed])
         except InputError as error:
             self.send({"kind": "unread", "reason": str(error)})
         except Exception as error:
@@ -80,8 +97,10 @@ class _Board(anywidget.AnyWidget):
             self._intake.forget()
             self.send({"kind": "unread", "reason": f"that did not work: {error}"})
 
-    def _payload(self, selected: str) -> dict[str, Any]:
-        return payload(self._proposals, selected, known_alternative(), date.today(), with_html=True)
+    def _payload(self, selected: str, of: Iterable[Proposal] | None = None) -> dict[str, Any]:
+        """The board's data, of all its proposals or of those that have changed."""
+        described = {each.key: each for each in of or self._proposals.values()}
+        return payload(described, selected, known_alternative(), date.today(), with_html=True, among=self._proposals.values())
 
     def set_state(self, sync_data: dict[str, Any]) -> None:
         """What a browser asks for: inputs, the proposal and its sites are set, and nothing else that it sends.

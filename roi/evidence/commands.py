@@ -181,7 +181,6 @@ def network_(
     every: Annotated[int, typer.Option(metavar="STEPS", help="From one to the next in low-communication training.")] = 500,
     mode: Annotated[Together | None, typer.Option(help="How the regions work together; gives the values of a proposal.")] = None,
     write: Write = "",
-    sites: Sites = None,
     json: Json = False,
 ) -> None:
     """What it takes to synchronise training across regions, at every step or every few hundred.
@@ -194,4 +193,4 @@ def network_(
         raise InputError([Problem("each mode has its own values; say which with --mode", "--write")])
     job = Job(parameters, bytes_per_parameter, overlap, every, bandwidth, round_trip)
     found = read(regions, job, mode.value if mode else "")
-    show(found, json, write, (sites or [f"proposed.{each}" for each in regions]) if write else sites)
+    show(found, json, write, [f"proposed.{each}" for each in regions] if write else None)

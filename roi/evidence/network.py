@@ -128,8 +128,9 @@ def read(regions: Sequence[str], job: Job, mode: str = "") -> Evidence:
     slowest = min(bandwidths, key=lambda each: each.median)
     farthest = max(trips, key=lambda each: each.median)
     one = _evaluated(regions, job, farthest.median, slowest.median)
-    best = _evaluated(regions, job, min(farthest.values), max(slowest.values))
-    worst = _evaluated(regions, job, max(farthest.values), min(slowest.values))
+    # The best and the worst of what was measured on every link; in either all wait for the worst link of the ring.
+    best = _evaluated(regions, job, max(min(each.values) for each in trips), min(max(each.values) for each in bandwidths))
+    worst = _evaluated(regions, job, max(max(each.values) for each in trips), min(min(each.values) for each in bandwidths))
     fast = _evaluated(regions, job, farthest.median, FAST_LINK)
     looked_up = [link for link in (*trips, *bandwidths) if link.lines]
     rows = list(dict.fromkeys(line for link in looked_up for line in link.lines))
@@ -141,7 +142,7 @@ def read(regions: Sequence[str], job: Job, mode: str = "") -> Evidence:
         accounts=(Account("read", "rows of data/network.csv", len(rows), None, tuple(rows[:4])),) if rows else (),
         findings=_findings(regions, job, mode, (one, best, worst), farthest, slowest),
         measures=tuple(Measure(*each) for each in _measures(one, job, farthest, slowest)),
-        notes=_notes(regions, job, one, fast, farthest, slowest),
+        notes=_notes(regions, job, one, fast, farthest, slowest, [each for link in bandwidths for each in link.values]),
         mode=mode,
     )
 
@@ -154,10 +155,9 @@ def _check(regions: Sequence[str], job: Job) -> None:
     if job.bandwidth is None or job.round_trip is None:
         for region in regions:
             if region not in known:
-                hint = did_you_mean(region, known) or f"; known are {', '.join(known)}"
-                problems.append(
-                    Problem(f"nothing was measured of '{region}'{hint}. Or give both --round-trip and --bandwidth", "REGION")
-                )
+                hint = did_you_mean(region.lower(), known) or f"; known are {', '.join(known)}"
+                more = "give both --round-trip and --bandwidth where it is none of those"
+                problems.append(Problem(f"nothing was measured of '{region}'{hint} ({more})", "REGION"))
     for option, value, least in (
         ("--parameters", job.parameters, 1),
         ("--bytes-per-parameter", job.bytes_per_parameter, 0.01),
@@ -208,12 +208,13 @@ def _findings(
     measured = bool(trip.lines and bandwidth.lines)
     source = (
         f"Ring all-reduce of {amounts.figures(evaluated[0]['gradient_size'])} GB over {' and '.join(regions)}: "
-        f"{amounts.figures(bandwidth.median)} Gbit/s, {amounts.figures(trip.median)} ms round trip. "
-        + ("; ".join(dict.fromkeys((*trip.sources, *bandwidth.sources))) or "Both as given")
+        f"{amounts.figures(bandwidth.median)} Gbit/s ({_source(bandwidth)}), "
+        f"{amounts.figures(trip.median)} ms round trip ({_source(trip)})"
+        + (f", of which {amounts.figures(job.overlap)} ms overlap with computing" if job.overlap else "")
         if together
         else f"Mode {mode}: {MODES[mode]}"
     )
-    dated = min(filter(None, (trip.dated, bandwidth.dated)), default=None) if together else None
+    dated = min(filter(None, (trip.dated, bandwidth.dated)), default=None) if measured and together else None
     count = trip.count + bandwidth.count if measured and together else 1
 
     def finding(name: str, value: float, low: float | None = None, high: float | None = None, place: str = "") -> Finding:
@@ -225,6 +226,10 @@ def _findings(
         finding("sync_time", one["sync_time"], best["sync_time"], worst["sync_time"]),
         *(finding("egress_per_sync", one["sent_per_sync"], place=region) for region in regions),
     )
+
+
+def _source(link: Link) -> str:
+    return "; ".join(link.sources) or "as given"
 
 
 def _measures(one: Mapping[str, float], job: Job, trip: Link, bandwidth: Link) -> list[tuple[str, str, float, str]]:
@@ -240,7 +245,13 @@ def _measures(one: Mapping[str, float], job: Job, trip: Link, bandwidth: Link) -
 
 
 def _notes(
-    regions: Sequence[str], job: Job, one: Mapping[str, float], fast: Mapping[str, float], trip: Link, bandwidth: Link
+    regions: Sequence[str],
+    job: Job,
+    one: Mapping[str, float],
+    fast: Mapping[str, float],
+    trip: Link,
+    bandwidth: Link,
+    values: Sequence[float],
 ) -> tuple[str, ...]:
     count, size, sent = len(regions), amounts.figures(one["gradient_size"]), amounts.figures(one["sent_per_sync"])
     rounds = 2 * (count - 1)
@@ -256,13 +267,15 @@ def _notes(
         f"Over a dedicated link of {FAST_LINK:g} Gbit/s the sending would take {seconds(fast['sending_time'])}.",
         "placement_only, each job whole in one region, synchronises nothing and makes no step faster.",
     ]
-    values = bandwidth.values
     if len(values) > 1:
         notes.append(
             f"Taken are medians, and of the links of the ring the slowest. Of the bandwidth {amounts.figures(min(values))} to "
-            f"{amounts.figures(max(values))} Gbit/s were measured, in {len(values)} runs of one machine over a few seconds: a "
-            "measurement of your own, with --bandwidth, is better."
+            f"{amounts.figures(max(values))} Gbit/s were measured, in {len(values)} runs of one machine over a few seconds, on "
+            "all links of the ring: a measurement of your own, with --bandwidth, is better."
         )
+    if not one["sync_time"]:
+        whole = amounts.figures(one["trip_time"] + one["sending_time"])
+        notes.append(f"All of a synchronisation, {whole} ms, is taken to overlap with computing, so that nothing is left of it.")
     if job.every == FEW_STEPS:
         notes.append(f"Every {FEW_STEPS} steps is what DiLoCo does (arXiv:2311.08105); --every says another number.")
     row = inputs()["step_time"]

@@ -153,7 +153,7 @@ def _put(text: str, place: tuple[str, ...], fields: Mapping[str, str]) -> str:
         if pair is None:
             return _insert(text, node, f"{key}: {rest}")
         name, node = pair
-        if isinstance(node, ScalarNode) and depth < len(place) - 1:  # a section with nothing in it
+        if isinstance(node, ScalarNode) and (depth < len(place) - 1 or not node.value):  # a section with nothing in it
             colon = text.index(":", name.end_mark.index) + 1
             return text[:colon] + f" {rest}" + text[max(colon, _end(text, node)) if node.value else colon :]
     if isinstance(node, MappingNode) and not node.flow_style:

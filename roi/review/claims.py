@@ -4,6 +4,7 @@
     holds if              it does at a value that the claim leaves open, or gives otherwise
     unit error            the arithmetic is in another unit than what is claimed
     impossible            no value does it, or only one beyond a limit
+    not solved            whether a value does it cannot be found here
     contradicts claim n   two claims say of one fact what cannot both be
 
 A verdict is computed, never written in a file. `claims_reading.py` beside this reads the file, and
@@ -19,20 +20,23 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from roi import amounts
+from roi.modes import mode_problems
 from roi.problems import InputError, Problem
 from roi.review.claims_arithmetic import (
     ROUNDING,
     Amount,
     Limit,
+    NeverError,
+    NotSolvedError,
     Quantities,
     Reading,
-    Relation,
     UnsolvableError,
     derivation,
     equation,
     is_share,
     of_the_model,
     preceding,
+    rounding,
     solved,
     spaced,
     times_read,
@@ -88,13 +92,14 @@ class Outcome:
     """What one reading of a claim comes to.
 
     Attributes:
-        verdict: holds, holds if, unit error, impossible; or differs, for a reading that asks for no other value.
+        verdict: holds, holds if, unit error, impossible, not solved; or differs, for a reading that asks for no other value.
         result: what the arithmetic gives; None where it lacks a quantity.
         solved: the values at which it gives what is claimed, by name.
         derived: what follows, by name.
         broken: why a value is none that can be, in words.
         requires: what would have to be true, in words.
         steps: the arithmetic.
+        flags: what the model says is odd but legal in the numbers that it is asked about.
     """
 
     reading: Reading
@@ -105,6 +110,7 @@ class Outcome:
     solved: Mapping[str, Amount] = field(default_factory=dict)
     derived: Mapping[str, Amount] = field(default_factory=dict)
     broken: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -159,12 +165,13 @@ class Audited:
     def flags(self) -> list[str]:
         """What is odd but legal, as sentences."""
         below = [
-            f"{name} would have to be {amount.words}, below zero. Can it be?"
+            f"{name} would have to be {amount.bound}, below zero. Can it be?"
             for outcome in self.outcomes
             for name, amount in outcome.solved.items()
-            if amount.value < 0
+            if amount.value < 0 and amount.relation != "at least"
         ]
-        return [*self.claim.flags, *dict.fromkeys(below)]
+        model = [flag for outcome in self.outcomes for flag in outcome.flags]
+        return list(dict.fromkeys((*self.claim.flags, *below, *model)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +195,7 @@ _COUNTED = {
     "holds if": ("holds on a condition", "hold on a condition"),
     "unit error": ("has a unit error", "have a unit error"),
     "impossible": ("is impossible", "are impossible"),
+    "not solved": ("cannot be solved here", "cannot be solved here"),
     "contradicts": ("contradicts another", "contradict another"),
 }
 
@@ -218,20 +226,44 @@ def audit(claims: Claims) -> Audit:
 
 
 def _outcome(reading: Reading, as_it_stands: bool) -> Outcome:
-    quantities, arithmetic, claimed = Quantities(reading), reading.arithmetic, reading.claimed
+    quantities = Quantities(reading)
     try:
-        if arithmetic is None or claimed is None:
-            return _stated(quantities)
-        result = replace(value(arithmetic, quantities), percent=claimed.percent)
-        if result.unit != claimed.unit:
-            raise UnitError(f"it comes out in {result.unit}, and not in {claimed.unit}")
-        unknown = [
-            name for name, each in reading.given.items() if not each.amount.known and times_read(arithmetic, name, reading)
-        ]
-        return _solved_for(unknown[0], quantities) if unknown else _compared(result, quantities, as_it_stands)
+        found = _found(quantities, as_it_stands)
     except UnitError as error:
-        steps = () if arithmetic is None else (equation(arithmetic, quantities),)
-        return Outcome(reading, "unit error", str(error), steps)
+        steps = () if reading.arithmetic is None else (equation(reading.arithmetic, quantities),)
+        found = Outcome(reading, "unit error", str(error), steps)
+    except NeverError as error:
+        found = Outcome(reading, "impossible", str(error), (), broken=(str(error),))
+    return replace(found, flags=_model_flags(Quantities(reading, found.solved)))
+
+
+def _found(quantities: Quantities, as_it_stands: bool) -> Outcome:
+    reading, arithmetic, claimed = quantities.reading, quantities.reading.arithmetic, quantities.reading.claimed
+    if arithmetic is None or claimed is None:
+        return _stated(quantities)
+    try:
+        result = replace(value(arithmetic, quantities), percent=claimed.percent)
+    except NeverError as error:
+        return _compared(None, quantities, as_it_stands, str(error))
+    if result.unit != claimed.unit:
+        raise UnitError(f"it comes out in {result.unit}, and not in {claimed.unit}")
+    unknown = [name for name, each in reading.given.items() if not each.amount.known and times_read(arithmetic, name, reading)]
+    if not unknown:
+        return _compared(result, quantities, as_it_stands, f"it comes to {result.words}")
+    if result.known and _meets(result, claimed, reading):
+        return _compared(result, quantities, as_it_stands, f"whatever {spaced(unknown[0])} is, it comes to {result.words}")
+    return _solved_for(unknown[0], quantities)
+
+
+def _model_flags(quantities: Quantities) -> tuple[str, ...]:
+    """What the model says is odd but legal in the numbers that a claim asks it about."""
+    if quantities.reading.proposal is None:
+        return ()
+    try:
+        result = quantities.result
+    except InputError:  # at the value that was solved for there is no result
+        return ()
+    return (*result.flags, *mode_problems(result.proposal))
 
 
 def _stated(quantities: Quantities) -> Outcome:
@@ -251,6 +283,8 @@ def _solved_for(unknown: str, quantities: Quantities) -> Outcome:
         amount, found = solved(unknown, quantities)
     except UnsolvableError as error:
         return Outcome(reading, "impossible", str(error), tuple(steps), broken=(str(error),))
+    except NotSolvedError as error:
+        return Outcome(reading, "not solved", str(error), tuple(steps))
     values = {unknown: amount}
     after = Quantities(reading, values)
     broken = _broken(after)
@@ -260,20 +294,35 @@ def _solved_for(unknown: str, quantities: Quantities) -> Outcome:
     return Outcome(reading, verdict, requires, tuple(dict.fromkeys(steps)), None, values, after.derived(), broken)
 
 
-def _compared(result: Amount, quantities: Quantities, as_it_stands: bool) -> Outcome:
-    """A claim that gives all quantities holds, or holds if one of them has another value."""
+def _compared(result: Amount | None, quantities: Quantities, as_it_stands: bool, comes: str) -> Outcome:
+    """A claim that gives all quantities holds, or holds if one of them has another value.
+
+    Args:
+        result: what the arithmetic gives; None for a moment that does not come within the horizon.
+        comes: that in words.
+    """
     reading = quantities.reading
     assert reading.arithmetic is not None
     assert reading.claimed is not None
-    holds, broken = _meets(result, reading.claimed, reading), _broken(quantities)
-    left = str(equation(reading.arithmetic, quantities)).rpartition(" = ")[0]
-    steps = [*preceding(reading.arithmetic, quantities), f"{left} = {result}"]
-    values, failures = dict[str, Amount](), list[str]()
+    if result:
+        holds = _meets(result, reading.claimed, reading)
+    else:  # what does not come within the horizon takes at least that long
+        within = reading.claimed.value <= quantities.result["horizon"]
+        holds = isinstance(reading.arithmetic, Name) and reading.claimed.relation == "at least" and within
+    broken = _broken(quantities)
+    steps = list[str]()
+    if result:
+        left = str(equation(reading.arithmetic, quantities)).rpartition(" = ")[0]
+        steps += [*preceding(reading.arithmetic, quantities), f"{left} = {result}"]
+    values, failures, unsolved = dict[str, Amount](), list[str](), list[str]()
     for name in () if holds else reading.solve_for:
         try:
             amount, found = solved(name, quantities)
         except UnsolvableError as error:
             failures.append(str(error))
+            continue
+        except NotSolvedError as error:
+            unsolved.append(str(error))
             continue
         steps += found
         passed = () if broken else _broken(Quantities(reading, {name: amount}))
@@ -282,17 +331,17 @@ def _compared(result: Amount, quantities: Quantities, as_it_stands: bool) -> Out
             values[name] = amount
     steps += [*of_the_model(quantities), *(derivation(name, quantities) for name in quantities.derived())]
     if holds:
-        verdict, said = "holds", [f"it comes to {result.words}, as claimed"]
+        verdict, said = "holds", [f"{comes}, as claimed"]
     else:
-        times = result.value / reading.claimed.value if reading.claimed.value else math.nan
-        against = f"not {reading.claimed.words}" if math.isnan(times) else f"{amounts.figures(times)} times what is claimed"
-        said = [f"it comes to {result.words}, {against}"]
-        verdict = "impossible" if as_it_stands or failures else "differs"
+        times = result.value / reading.claimed.value if result and reading.claimed.value else math.nan
+        against = f"not {reading.claimed.bound}" if math.isnan(times) else f"{amounts.figures(times)} times what is claimed"
+        said = [f"{comes}, {against}" if result else comes]
+        verdict = "not solved" if unsolved else "impossible" if as_it_stands or failures else "differs"
     if values:
         verdict = "holds if"
         said.append(f"as claimed if {_filled(quantities, values)}")
     else:
-        said += failures
+        said += [*failures, *unsolved]
     verdict = "impossible" if broken else verdict
     requires = "; ".join([*said, *broken])
     return Outcome(
@@ -301,16 +350,16 @@ def _compared(result: Amount, quantities: Quantities, as_it_stands: bool) -> Out
 
 
 def _meets(result: Amount, claimed: Amount, reading: Reading) -> bool:
-    """Whether a result is what is claimed. What is at least or at most a number is so whatever that number's digits."""
-    rounding = 0.0 if reading.relation else claimed.rounding
-    allowed = rounding if reading.tolerance is None else reading.tolerance * abs(claimed.value)
-    allowed += ROUNDING * abs(claimed.value)
-    above = result.value - claimed.value
-    return (reading.relation == "at least" or above <= allowed) and (reading.relation == "at most" or above >= -allowed)
+    """Whether a result is what is claimed."""
+    above, allowed = result.value - claimed.value, reading.allowed
+    return (claimed.relation == "at least" or above <= allowed) and (claimed.relation == "at most" or above >= -allowed)
 
 
 def _broken(quantities: Quantities) -> tuple[str, ...]:
-    """The limits that are passed, in words; a share that is not within 0 and 1 passes one as well."""
+    """The limits that are passed, in words; a share that is not within 0 and 1 passes one as well.
+
+    What can be at most an amount can be less, and passes no limit above which that amount is.
+    """
     reading, found = quantities.reading, []
     for name, limit in reading.limits.items():
         amount, bound = quantities[name], value(limit.symbol, quantities)
@@ -318,48 +367,68 @@ def _broken(quantities: Quantities) -> tuple[str, ...]:
             raise UnitError(f"{name} is in {amount.unit}, and its limit in {bound.unit}")
         margin = ROUNDING * abs(bound.value)
         over, under = amount.value > bound.value + margin, amount.value < bound.value - margin
+        over, under = over and amount.relation != "at most", under and amount.relation != "at least"
         if (over and limit.relation != "at least") or (under and limit.relation != "at most"):
             most = replace(bound, percent=amount.percent).words
             named = f"{most} ({spaced(limit.symbol.name)})" if isinstance(limit.symbol, Name) else most
-            found.append(f"{spaced(name)} would be {amount.words}, and can be {limit.relation or 'only'} {named}")
+            found.append(f"{spaced(name)} would be {amount.bound}, and can be {limit.relation or 'only'} {named}")
     for name in (*quantities.found, *reading.derived):
         amount = quantities[name]
-        if is_share(name, amount.unit) and amount.known and not -ROUNDING <= amount.value <= 1 + ROUNDING:
-            found.append(f"{spaced(name)} would be {replace(amount, percent=True).words}, and can be 0 to 100 %")
+        if not is_share(name, amount.unit) or not amount.known:
+            continue
+        under, over = amount.value < -ROUNDING, amount.value > 1 + ROUNDING
+        if (under and amount.relation != "at least") or (over and amount.relation != "at most"):
+            found.append(f"{spaced(name)} would be {replace(amount, percent=True).bound}, and can be 0 to 100 %")
     return tuple(found)
 
 
 def _filled(quantities: Quantities, values: Mapping[str, Amount]) -> str:
-    """What would have to be true: the condition with its amounts, or the plain values where none is written."""
+    """What would have to be true: the condition with its amounts, or the plain values where none is written.
+
+    An amount that is a bound says so, where the condition does not say it before the amount.
+    """
     reading = quantities.reading
+
+    def amount(name: re.Match[str]) -> str:
+        found = values.get(name["name"]) or quantities[name["name"]]
+        return f"{name['said']}{found.words}" if name["said"] else found.bound
+
     if reading.condition:
-        return re.sub(r"\{(\w+)\}", lambda name: (values.get(name[1]) or quantities[name[1]]).words, reading.condition)
+        return re.sub(r"(?P<said>(?:\b[Aa]t (?:least|most) )?)\{(?P<name>\w+)\}", amount, reading.condition)
     said = {name: reading.given[name].amount for name in values}
     return ", or ".join(
-        f"{spaced(name)} is {amount.words}" + (f", not {said[name].words}" if said[name].known else "")
+        f"{spaced(name)} is {amount.bound}" + (f", not {said[name].words}" if said[name].known else "")
         for name, amount in values.items()
     )
 
 
 # --- facts that several claims speak of -------------------------------------------------------------------------------------
 
-Said = tuple[Relation, Amount]
 
-
-def _facts(claim: Claim, outcome: Outcome) -> dict[str, Said]:
-    """What a claim says of each fact, at the value for which it was solved.
+def _facts(claim: Claim, outcome: Outcome) -> dict[str, Amount]:
+    """What a claim says of each fact, at the value for which it was solved, which is as rounded as what is claimed.
 
     Raises:
         UnitError, ArithmeticError: a fact has no amount.
     """
     reading = claim.readings[0]
-    found = {name: amount for name, amount in outcome.solved.items() if not reading.given[name].amount.known}
-    quantities = Quantities(reading, found)
-    said = {name: (limit.relation, value(limit.symbol, quantities)) for name, limit in claim.facts.items()}
-    return {name: each for name, each in said.items() if each[1].known}  # what could not be solved for says nothing
+    found = {
+        name: replace(amount, rounding=rounding(name, amount, reading))
+        for name, amount in outcome.solved.items()
+        if claim.facts and not reading.given[name].amount.known
+    }
+    quantities, said = Quantities(reading, found), dict[str, Amount]()
+    for name, limit in claim.facts.items():
+        try:
+            amount = value(limit.symbol, quantities)
+        except NeverError:
+            continue
+        if amount.known:  # what could not be solved for says nothing
+            said[name] = replace(amount, relation=limit.relation or amount.relation)
+    return said
 
 
-def _clashes(claims: Claims, facts: Sequence[Mapping[str, Said]]) -> list[tuple[tuple[int, str], ...]]:
+def _clashes(claims: Claims, facts: Sequence[Mapping[str, Amount]]) -> list[tuple[tuple[int, str], ...]]:
     """For each claim, the numbers of those that say of a fact what cannot be true beside it, and what both say.
 
     Raises:
@@ -370,7 +439,7 @@ def _clashes(claims: Claims, facts: Sequence[Mapping[str, Said]]) -> list[tuple[
     for one, said in enumerate(facts):
         for other in range(one + 1, len(facts)):
             for name in (each for each in said if each in facts[other]):
-                units = [str(facts[place][name][1].unit) for place in (one, other)]
+                units = [str(facts[place][name].unit) for place in (one, other)]
                 if units[0] != units[1]:
                     claim = claims.claims[other]
                     message = (
@@ -379,26 +448,24 @@ def _clashes(claims: Claims, facts: Sequence[Mapping[str, Said]]) -> list[tuple[
                     problems.append(Problem(message, claims.file, claim.readings[0].line))
                 elif _apart(said[name], facts[other][name]):
                     for here, there in ((one, other), (other, one)):
-                        own, theirs = (
-                            f"{relation} {amount.words}".strip() for relation, amount in (facts[here][name], facts[there][name])
-                        )
+                        own, theirs = facts[here][name].bound, facts[there][name].bound
                         found[here].append((there + 1, f"{spaced(name)}: {own} here, {theirs} in claim {there + 1}"))
     if problems:
         raise InputError(problems)
     return [tuple(sorted(each)) for each in found]
 
 
-def _apart(one: Said, other: Said) -> bool:
-    """Whether no value is what both say, whatever was rounded."""
+def _apart(one: Amount, other: Amount) -> bool:
+    """Whether no value is what both say, whatever was rounded. 60.5 is rounded to 60 or to 61, and not to both."""
     (low, high), (from_, to) = _interval(one), _interval(other)
-    return high < from_ or to < low
+    common, noise = min(high, to) - max(low, from_), ROUNDING * max(abs(one.value), abs(other.value))
+    rounded = min(one.rounding, other.rounding)
+    return common < (min(noise, rounded / 2) if rounded else -noise)
 
 
-def _interval(said: Said) -> tuple[float, float]:
-    relation, amount = said
-    margin = amount.rounding + ROUNDING * abs(amount.value)
-    low = -math.inf if relation == "at most" else amount.value - margin
-    return low, math.inf if relation == "at least" else amount.value + margin
+def _interval(said: Amount) -> tuple[float, float]:
+    low = -math.inf if said.relation == "at most" else said.value - said.rounding
+    return low, math.inf if said.relation == "at least" else said.value + said.rounding
 
 
 def _contradiction(numbers: Sequence[int]) -> str:
@@ -448,9 +515,9 @@ def _reading_data(outcome: Outcome) -> dict[str, Any]:
             for name, given in reading.given.items()
         },
         "arithmetic": "" if reading.arithmetic is None else str(reading.arithmetic),
-        "claimed": _amount_data(reading.claimed) | {"relation": reading.relation} if reading.claimed else None,
+        "claimed": _amount_data(reading.claimed) | {"relation": reading.claimed.relation} if reading.claimed else None,
         "result": _amount_data(outcome.result) if outcome.result else None,
-        "solved": {name: _amount_data(amount) for name, amount in outcome.solved.items()},
+        "solved": {name: _amount_data(amount) | {"relation": amount.relation} for name, amount in outcome.solved.items()},
         "derived": {name: _amount_data(amount) for name, amount in outcome.derived.items()},
         "broken": list(outcome.broken),
         "requires": outcome.requires,

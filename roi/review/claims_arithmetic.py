@@ -12,8 +12,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from typing import Literal
 
+import numpy as np
+
 from roi import amounts
-from roi.breakeven import crossings
+from roi.breakeven import along, crossings
 from roi.evidence.quantities import HOURS_PER_MONTH
 from roi.inputs import inputs, model
 from roi.payback import hours_per_day, minutes_per_hour, months_per_year, ms_per_hour
@@ -23,6 +25,7 @@ from roi.symbols import Call, Constant, Name, Number, Symbol, Writer
 from roi.units import ONE, Unit, UnitError
 
 Relation = Literal["", "at least", "at most"]
+FLIPPED: dict[Relation, Relation] = {"": "", "at least": "at most", "at most": "at least"}
 
 CONSTANTS = {
     each.name: each
@@ -48,9 +51,20 @@ SHARES = ("share", "utilisation", "efficiency")
 ROUNDING = 1e-9
 """Relative; what the arithmetic of doubles may leave over."""
 
+SMALLEST, LARGEST = 1e-15, 1e18
+"""Sizes between which a number is written down, if it is not 0, and the second of which no calculation passes."""
+
 
 class UnsolvableError(Exception):
-    """No value of a quantity gives what is claimed, or none that can be found here."""
+    """No value of a quantity gives what is claimed."""
+
+
+class NotSolvedError(Exception):
+    """Whether a value of a quantity gives what is claimed cannot be found here."""
+
+
+class NeverError(Exception):
+    """A moment that a claim asks the model for does not come within the horizon."""
 
 
 @dataclass(frozen=True)
@@ -61,12 +75,14 @@ class Amount:
         value: not a number where it is not known.
         percent: it is shown in hundredths.
         rounding: how far it may be from what was meant, by the digits with which it was written.
+        relation: what it bounds is at least or at most that; empty where it is just that.
     """
 
     value: float
     unit: Unit = ONE
     percent: bool = False
     rounding: float = 0.0
+    relation: Relation = ""
 
     @property
     def known(self) -> bool:
@@ -92,6 +108,11 @@ class Amount:
         if last.isupper() and last != "USD":  # an abbreviation takes no s
             return f"{amounts.figures(self.value)} {amounts.unit_words(self._shown_unit)[0]}"
         return amounts.quantity(self.value, self._shown_unit)
+
+    @property
+    def bound(self) -> str:
+        """As people read it, with what it bounds: `at most 64 GPUs`."""
+        return f"{self.relation} {self.words}".strip()
 
 
 @dataclass(frozen=True)
@@ -126,7 +147,6 @@ class Reading:
         given: its quantities by name; one that is not known is what is asked for.
         derived: what follows from them, by name.
         arithmetic: what is to give the claimed amount; None for a claim that only states something.
-        relation: of the claimed amount.
         tolerance: how far the result may be from it, relative; None for the rounding of its own words.
         solve_for: the quantities for which another value is asked where the result differs.
         condition: what would have to be true, in words with `{name}` for amounts.
@@ -140,13 +160,20 @@ class Reading:
     derived: Mapping[str, Symbol] = field(default_factory=dict)
     arithmetic: Symbol | None = None
     claimed: Amount | None = None
-    relation: Relation = ""
     tolerance: float | None = None
     solve_for: tuple[str, ...] = ()
     condition: str = ""
     limits: Mapping[str, Limit] = field(default_factory=dict)
     proposal: Proposal | None = None
     line: int | None = None
+
+    @property
+    def allowed(self) -> float:
+        """How far a result may be from what is claimed. What bounds a number does so whatever that number's digits."""
+        assert self.claimed is not None
+        rounding = 0.0 if self.claimed.relation else self.claimed.rounding
+        allowed = rounding if self.tolerance is None else self.tolerance * abs(self.claimed.value)
+        return allowed + ROUNDING * abs(self.claimed.value)
 
 
 def is_share(name: str, unit: Unit) -> bool:
@@ -173,6 +200,7 @@ class Quantities:
         Raises:
             UnitError: its units do not add up.
             ArithmeticError: it has no value.
+            NeverError: it is a moment that does not come within the horizon.
         """
         if name not in self._known:
             self._known[name] = self._look_up(name)
@@ -190,7 +218,20 @@ class Quantities:
             return self.reading.claimed
         if name in CONSTANTS:
             return Amount(float(CONSTANTS[name]), Unit.parse(CONSTANTS[name].unit))
-        return Amount(self.result[name], model().unit(name))
+        return Amount(self._of_the_model(name), model().unit(name))
+
+    def _of_the_model(self, name: str) -> float:
+        """A number of the model; not known where a quantity behind it is not."""
+        behind = _inputs_behind(name) if name in model().lines else set()
+        if any(name in behind and not self[name].known for name in self.reading.given):
+            return math.nan
+        number: float = self.result[name]
+        if math.isnan(number):
+            raise ArithmeticError(f"{name} is not defined for {self.result.proposal.key}; give the inputs that it needs")
+        if math.isinf(number):
+            what = "it never pays back" if "payback" in name or "recovery" in name else f"{spaced(name)} does not come"
+            raise NeverError(f"{what} within the horizon, {amounts.quantity(self.result['horizon'], 'month')}")
+        return number
 
     @cached_property
     def result(self) -> Result:
@@ -214,6 +255,7 @@ def value(symbol: Symbol, quantities: Quantities) -> Amount:
     Raises:
         UnitError: its units do not add up.
         ArithmeticError: it has no value.
+        NeverError: it asks for a moment that does not come within the horizon.
     """
     if isinstance(symbol, Name):
         return quantities[symbol.name]
@@ -225,30 +267,49 @@ def value(symbol: Symbol, quantities: Quantities) -> Amount:
 
 
 def _combined(operator: str, left: Amount, right: Amount) -> Amount:
+    relation = _relation(operator, left, right)
     if operator in ("+", "-"):
         if left.unit != right.unit:
             raise UnitError(f"units do not add up in {left} {operator} {right}: {left.unit} and {right.unit}")
-        return Amount(_finite(left.value + right.value if operator == "+" else left.value - right.value), left.unit)
+        found = left.value + right.value if operator == "+" else left.value - right.value
+        return Amount(_within(found), left.unit, relation=relation)
     if operator == "*":
-        return Amount(_finite(left.value * right.value), left.unit * right.unit)
+        # Whatever is not known, zero times it is zero.
+        found = 0.0 if 0 in (left.value, right.value) else left.value * right.value
+        return Amount(_within(found), left.unit * right.unit, relation=relation)
     if operator == "/":
         if right.value == 0:
             raise ZeroDivisionError(f"{left} is divided by zero")
-        return Amount(_finite(left.value / right.value), left.unit / right.unit)
+        found = 0.0 if left.value == 0 else left.value / right.value
+        return Amount(_within(found), left.unit / right.unit, relation=relation)
     for amount in (left, right):
         if amount.unit != ONE:
             raise UnitError(f"{amount} stands in a power, which takes pure numbers; its unit is {amount.unit}")
-    if left.value < 0 and right.value % 1:
+    if left.value < 0 and right.known and right.value % 1:
         raise ArithmeticError(f"{left} is below zero and has no power of {right}")
     if left.value == 0 and right.value < 0:
         raise ZeroDivisionError(f"zero has no power of {right}")
-    return Amount(_finite(left.value**right.value))
+    try:
+        found = left.value**right.value
+    except OverflowError:  # which Python raises for a power alone
+        found = math.inf
+    return Amount(_within(found), relation=relation)
 
 
-def _finite(number: float) -> float:
-    if math.isinf(number):
-        raise OverflowError("a number is too large")
+def _within(number: float) -> float:
+    if abs(number) > LARGEST:
+        raise OverflowError(f"a number is too large; nothing may pass {LARGEST:g}, so take other units")
     return number
+
+
+def _relation(operator: str, left: Amount, right: Amount) -> Relation:
+    """What a bound on one side of an operator makes of the result; below a line and in a power it is on what is above zero."""
+    if left.relation and not right.relation:
+        return left.relation if operator in ("+", "-") or right.value > 0 else FLIPPED[left.relation]
+    if right.relation and not left.relation:
+        rises = {"+": True, "-": False, "*": left.value > 0, "/": left.value < 0, "**": left.value > 1}
+        return right.relation if rises[operator] else FLIPPED[right.relation]
+    return left.relation if operator == "+" and left.relation == right.relation else ""
 
 
 def equation(symbol: Symbol, quantities: Quantities) -> str:
@@ -323,7 +384,7 @@ def of_the_model(quantities: Quantities) -> list[str]:
         if moved.isdisjoint(model().lines[name].arguments):
             continue
         moved.add(name)
-        if model().axes[name] == "scalar" and _is_plain(formula):
+        if model().axes[name] == "scalar" and _is_plain(formula) and quantities[name].known:
             steps.append(f"{name} = {_Shown(quantities).write(formula)} = {quantities[name]}")
     return steps
 
@@ -364,17 +425,30 @@ def _inputs_behind(line: str) -> set[str]:
 def solved(name: str, quantities: Quantities) -> tuple[Amount, list[str]]:
     """The value of a quantity at which the arithmetic gives what is claimed, and the steps that lead there.
 
-    The arithmetic reads the quantity once, and is in the unit of what is claimed.
+    The arithmetic reads the quantity once, and is in the unit of what is claimed. Of what is claimed to be at least or at most a
+    number the value is a bound as well.
 
     Raises:
-        UnsolvableError: no value does it, or none that can be found here.
+        UnsolvableError: no value does it.
+        NotSolvedError: whether one does cannot be found here.
     """
     reading, steps = quantities.reading, list[str]()
     assert reading.arithmetic is not None
     assert reading.claimed is not None
-    found = _undone(reading.arithmetic, reading.claimed, name, quantities, steps)
+    claimed = replace(reading.claimed, rounding=reading.allowed)
+    found = _undone(reading.arithmetic, claimed, name, quantities, steps)
     amount = replace(found, percent=reading.given[name].amount.percent, rounding=0.0)
     return amount, [*steps, f"{name} = {amount}"] if amount.percent else steps
+
+
+def rounding(name: str, amount: Amount, reading: Reading) -> float:
+    """How far the value that was solved for may be from what was meant, by the digits of what is claimed."""
+    assert reading.claimed is not None
+    claimed = replace(reading.claimed, value=reading.claimed.value + reading.claimed.rounding)
+    try:
+        return abs(solved(name, Quantities(replace(reading, claimed=claimed)))[0].value - amount.value)
+    except (UnsolvableError, NotSolvedError):
+        return 0.0
 
 
 def _undone(symbol: Symbol, target: Amount, name: str, quantities: Quantities, steps: list[str]) -> Amount:
@@ -393,14 +467,40 @@ def _undone(symbol: Symbol, target: Amount, name: str, quantities: Quantities, s
     inner, other = (left, right) if in_left else (right, left)
     known = _known(other, quantities, steps)
     if symbol.operator == "**":
-        if not in_left or known.value == 0:
-            raise UnsolvableError(f"{spaced(name)} stands in a power for which this cannot be solved")
-        needed = _step("**", target, Amount(1 / known.value), steps)
+        needed = (_base if in_left else _exponent)(target, known, name, steps)
     elif symbol.operator == "+":
         needed = _step("-", target, known, steps)
     else:
         needed = _step("+", target, known, steps) if in_left else _step("-", known, target, steps)
     return _undone(inner, needed, name, quantities, steps)
+
+
+def _base(target: Amount, exponent: Amount, name: str, steps: list[str]) -> Amount:
+    """What has the target as its power: the root above zero, or the one below zero where only that does it."""
+    if exponent.value == 0:
+        raise UnsolvableError(f"whatever {spaced(name)} is, its power of zero is 1")
+    if target.value >= 0:
+        return _step("**", target, Amount(1 / exponent.value), steps)
+    if exponent.value % 2 != 1:
+        raise UnsolvableError(f"{target} is below zero, and no power of {exponent} is")
+    zero = Amount(0.0)
+    root = _step("**", _step("-", zero, target, steps), Amount(1 / exponent.value), steps)
+    return _step("-", zero, root, steps)
+
+
+def _exponent(target: Amount, base: Amount, name: str, steps: list[str]) -> Amount:
+    """The power of a base that is the target, by logarithms."""
+    if base.value == 1:
+        raise UnsolvableError(f"whatever {spaced(name)} is, that power of 1 is 1")
+    if base.value <= 0:
+        raise NotSolvedError(f"{spaced(name)} stands in a power of {base}, for which this is not solved here")
+    if target.value <= 0:
+        raise UnsolvableError(f"no power of {base} is {target}")
+    rises = base.value > 1
+    found = math.log(target.value) / math.log(base.value)
+    amount = Amount(found, relation=target.relation if rises else FLIPPED[target.relation])
+    steps.append(f"log({target}) / log({base}) = {amount}")
+    return amount
 
 
 def _undone_product(symbol: Call, target: Amount, name: str, quantities: Quantities, steps: list[str]) -> Amount:
@@ -443,6 +543,8 @@ def _factors(symbol: Symbol, above: bool = True) -> Iterator[tuple[Symbol, bool]
 def _step(operator: str, left: Amount, right: Amount, steps: list[str]) -> Amount:
     try:
         amount = _combined(operator, left, right)
+    except OverflowError as error:
+        raise NotSolvedError(str(error)) from error
     except ArithmeticError as error:
         raise UnsolvableError(str(error)) from error
     shown = "\u00d7" if operator == "*" else operator
@@ -451,13 +553,30 @@ def _step(operator: str, left: Amount, right: Amount, steps: list[str]) -> Amoun
 
 
 def _of_a_line(line: str, target: Amount, name: str, quantities: Quantities, steps: list[str]) -> Amount:
-    """The value of an input at which a line of the model meets a target."""
-    found = crossings(quantities.result, name, target.value, line)
+    """The value of an input at which a line of the model meets a target.
+
+    Where the line meets it once, what bounds the target bounds the input too, by whether the line rises.
+    """
+    row, result = inputs()[name], quantities.result
+    found = crossings(result, name, target.value, line)
     if not found:
-        row = inputs()[name]
         raise UnsolvableError(f"no value of {spaced(name)} from {row.show_range(*row.range)} does it")
-    now = quantities.result[name]
-    amount = Amount(min(found, key=lambda value: abs(value - now)), model().unit(name))
+    # A whole input passes the target between two values, and a line that jumps at one, so only what meets it counts.
+    tried = np.array(sorted({value - less for value in found for less in ((1.0, 0.0) if row.whole else (0.0,))}))
+    there, first = along(result, {name: tried}, line), along(result, {name: np.array(row.range[:1])}, line)[0]
+    allowed = max(target.rounding, 1e-6 * abs(target.value), ROUNDING * abs(first) if math.isfinite(first) else 0.0)
+    meets = {
+        "": np.abs(there - target.value) <= allowed,
+        "at most": there <= target.value + allowed,
+        "at least": there >= target.value - allowed,
+    }[target.relation]
+    met = tried[meets].tolist() if row.whole or not target.relation else found
+    if not met:
+        raise UnsolvableError(f"no value of {spaced(name)} from {row.show_range(*row.range)} does it")
+    relation: Relation = ""
+    if len(found) == 1:
+        relation = target.relation if first < target.value else FLIPPED[target.relation]
+    amount = Amount(min(met, key=lambda value: abs(value - result[name])), model().unit(name), relation=relation)
     steps.append(f"{line} = {target} where {name} = {amount}, by the model for {quantities.result.proposal.key}")
     return amount
 

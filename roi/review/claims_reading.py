@@ -26,7 +26,17 @@ from roi.problems import InputError, Problem
 from roi.proposals import Proposal
 from roi.reading import LARGEST_FILE, _line, _plain, _Reader, load
 from roi.review.claims import TOO_DEEP, Audit, Claim, Claims, audit
-from roi.review.claims_arithmetic import CONSTANTS, Amount, Given, Limit, Reading, is_share, times_read
+from roi.review.claims_arithmetic import (
+    CONSTANTS,
+    LARGEST,
+    SMALLEST,
+    Amount,
+    Given,
+    Limit,
+    Reading,
+    is_share,
+    times_read,
+)
 from roi.symbols import Call, Name, Number, Symbol
 from roi.units import ONE, Unit, UnitError
 
@@ -100,7 +110,8 @@ def quantity(text: str, units: Iterable[str] = ()) -> Amount:
     """The amount in `0.62 USD/(gpu*hour)`, `12M USD`, `85 %` or `0.9 1`; what is not known in `unknown gpu`.
 
     Args:
-        text: a number, a space and a unit; 1 is the unit of a pure number.
+        text: a number, a space and a unit; 1 is the unit of a pure number. A base unit may stand as people read it, such as GPUs
+            for gpu.
         units: base units beside those of the model and of the constants.
 
     Raises:
@@ -115,12 +126,13 @@ def quantity(text: str, units: Iterable[str] = ()) -> Amount:
             value = amounts.parse_amount(found["number"])
         except ValueError as error:
             raise ValueError(f"{error}, then a space and the unit") from error
+    known = {*_known_units(), *units}
+    names = {word: base for base in known for word in amounts.unit_words(base)} | {base: base for base in known}
     written = found["unit"] or f"1{found['percent'][1:]}"
     try:
-        unit = Unit.parse(written)
+        unit = Unit.parse(re.sub(r"[A-Za-z]+", lambda word: names.get(word[0], word[0]), written))
     except UnitError as error:
         raise ValueError(str(error)) from error
-    known = {*_known_units(), *units}
     for base, _ in unit.powers:
         if base not in known:
             raise ValueError(f"'{base}' is not a unit{did_you_mean(base, known) or '; name it under units:'}")
@@ -128,7 +140,7 @@ def quantity(text: str, units: Iterable[str] = ()) -> Amount:
     scale = 0.01 if percent else 1.0
     if unknown:
         return Amount(math.nan, unit, percent)
-    return Amount(value * scale, unit, percent, _rounding(found["number"]) * scale)
+    return Amount(_in_range(value * scale, text), unit, percent, _rounding(found["number"]) * scale)
 
 
 def _rounding(number: str) -> float:
@@ -169,9 +181,9 @@ def _symbol(node: ast.expr, text: str) -> Symbol:
         case ast.Name(id=name):
             return Name(name)
         case ast.Constant(value=int() | float() as value) if not isinstance(value, bool):
-            return Number(_number(value))
+            return Number(_number(value, text))
         case ast.UnaryOp(op=ast.USub(), operand=ast.Constant(value=int() | float() as value)) if not isinstance(value, bool):
-            return Number(-_number(value))
+            return Number(-_number(value, text))
         case ast.BinOp(left=left, op=operator, right=right) if type(operator) in _OPERATORS:
             return Call(_OPERATORS[type(operator)], _symbol(left, text), _symbol(right, text))
     raise ValueError(
@@ -179,14 +191,25 @@ def _symbol(node: ast.expr, text: str) -> Symbol:
     )
 
 
-def _number(value: float) -> float:
+def _number(value: float, text: str) -> float:
     try:
-        found = float(value)
-    except OverflowError:
-        found = math.inf
-    if math.isinf(found):
-        raise ValueError("a number is too large")
-    return found
+        return _in_range(float(value), text)
+    except OverflowError:  # a whole number that is none of the doubles
+        return _in_range(math.inf, text)
+
+
+def _in_range(value: float, text: str) -> float:
+    """A number as it is.
+
+    Raises:
+        ValueError: it is so large or so small that it is taken for a mistake.
+    """
+    if value and not SMALLEST <= abs(value) <= LARGEST:
+        size = "large" if abs(value) > LARGEST else "small"
+        raise ValueError(
+            f"'{text[:60]}' has a number that is too {size}; write one from {SMALLEST:g} to {LARGEST:g}, or take another unit"
+        )
+    return value
 
 
 # --- files ------------------------------------------------------------------------------------------------------------------
@@ -304,7 +327,7 @@ class _ClaimsReader(_Reader):
         if "arithmetic" in raw:
             changed["arithmetic"] = self.formula(raw, "arithmetic", where)
         if "claimed" in raw:
-            changed["relation"], changed["claimed"] = self.claimed(raw, where)
+            changed["claimed"] = self.claimed(raw, where)
         if "tolerance" in raw:
             changed["tolerance"] = self.tolerance(raw, where)
         if "solve_for" in raw:
@@ -396,13 +419,13 @@ class _ClaimsReader(_Reader):
             self.refuse(f"{what}: {error}", line)
             return None
 
-    def claimed(self, raw: CommentedMap, where: str) -> tuple[str, Amount | None]:
+    def claimed(self, raw: CommentedMap, where: str) -> Amount | None:
         content, line = raw["claimed"], _line(raw, "claimed")
         limit = _LIMIT.fullmatch(content.strip()) if isinstance(content, str) else None
         amount = self.amount(limit["rest"] if limit else content, f"{where}: claimed", line)
         if amount and not amount.known:
             self.refuse(f"{where}: claimed is unknown; write what is claimed", line)
-        return limit["relation"] if limit else "", amount
+        return replace(amount, relation=limit["relation"]) if amount and limit else amount  # type: ignore[arg-type]
 
     def tolerance(self, raw: CommentedMap, where: str) -> float | None:
         line = _line(raw, "tolerance")

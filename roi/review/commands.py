@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from roi.settings import OneProposal, Settings, changed_by
-from roi.terminal import say
+from roi.terminal import say, say_columns
 
 if TYPE_CHECKING:
     from roi.review.tco import Table
@@ -295,13 +295,8 @@ def policy_(
 
 def _print_table(table: Table | None) -> None:
     """A table, where there is one, its numbers to the right."""
-    if table is None:
-        return
-    rows = [table.heads, *table.rows]
-    first, *others = (max(map(len, column)) for column in zip(*rows, strict=True))
-    for label, *cells in rows:
-        numbers = (f"{cell:>{width}}" for cell, width in zip(cells, others, strict=True))
-        say("  ".join([f"  {label:<{first}}", *numbers]).rstrip())
+    if table is not None:
+        say_columns([table.heads, *table.rows], right=range(1, len(table.heads)))
 
 
 def _print_below(notes: list[str], flags: list[str]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from roi import amounts, words
 from roi.inputs import inputs
 from roi.results import Result, evaluate
-from roi.review.tco import Table, stand_ins
+from roi.review.tco import Table, _dollars, stand_ins
 
 GPU_COUNTS = (8, 16, 24, 32, 48, 64, 96, 128)
 """GPUs of the cost curve beside the proposal's own: from one machine of eight to twice the default fleet."""
@@ -66,8 +66,9 @@ def cost_answer(found: Pitch) -> str:
     own, first, last = found.own, found.curve[0], found.curve[-1]
     far = first if own is last else last
     more = (last.proposed_bill - first.proposed_bill) / (last.gpus - first.gpus)
+    cost = "costs" if own.gpus == 1 else "cost"
     return (
-        f"{_gpus(own)} as proposed cost {amounts.money(own.proposed_bill)} a month, against {amounts.money(own.baseline_bill)} "
+        f"{_gpus(own)} as proposed {cost} {amounts.money(own.proposed_bill)} a month, against {amounts.money(own.baseline_bill)} "
         f"in the baseline. Each GPU more adds {amounts.exact_money(more)} a month; {_gpus(far)} would cost "
         f"{amounts.money(far.proposed_bill)}."
     )
@@ -104,11 +105,11 @@ def lasts(result: Result, side: str) -> str:
 
 
 def cost_table(found: Pitch) -> Table:
-    """The bills at each point of the curve."""
-    rows = [
-        (_gpus(each), *(amounts.money(bill) for bill in (each.baseline_bill, each.proposed_bill, each.bill_change)))
-        for each in found.curve
-    ]
+    """The bills at each point of the curve, to the dollar, and of what is printed the change."""
+    rows = []
+    for each in found.curve:
+        baseline, proposed = round(each.baseline_bill), round(each.proposed_bill)
+        rows.append((_gpus(each), *(_dollars(amount, 0) for amount in (baseline, proposed, proposed - baseline))))
     return Table(("GPUs", "Baseline a month", "Proposed a month", "Change"), tuple(rows))
 
 

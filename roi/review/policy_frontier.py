@@ -35,6 +35,7 @@ SETTINGS: tuple[Policy, ...] = (
 """All settings that are replayed."""
 
 MOST_NODES, MOST_MINUTES, MOST_PER_DAY = 10_000, 100_000, 1_000
+HIGHEST_SEED = 2**63 - 1
 HARDEST = 3.0
 """Pre-emptions that a job may expect from its start-up to its first checkpoint. At three, one try in twenty succeeds."""
 
@@ -82,8 +83,8 @@ class Terms:
         ):
             if count is not None and not least <= count <= MOST_NODES:
                 yield Problem(f"is {count}; write a whole number from {least} to {MOST_NODES:,}", option)
-        if not 0 <= self.seed < 2**63:
-            yield Problem(f"is {self.seed}; write a whole number from 0 up", "--seed")
+        if not 0 <= self.seed <= HIGHEST_SEED:
+            yield Problem(f"is {self.seed}; write a whole number from 0 to {HIGHEST_SEED:,}", "--seed")
         for option, name, price in (
             ("--gpu-price", "gpu_price", self.gpu_price),
             ("--spot-price", "gpu_price", self.spot_price),
@@ -99,15 +100,17 @@ class Terms:
             ("--wait-minutes", self.wait_minutes, 0.0, MOST_MINUTES),
         ):
             if value is not None and not lowest <= value <= highest:
-                yield Problem(f"is {value:g}; write a number from {lowest:g} to {highest:,}", option)
+                yield Problem(f"is {amounts.plain(value)}; write a number from {lowest:g} to {highest:,}", option)
         yield from self._spot_problems()
         if 1 <= self.gpus_per_node <= MOST_NODES and self.min_nodes > self.nodes:
-            yield Problem(f"is {self.min_nodes}, and the fleet has at most {self.nodes} nodes; give --max-nodes", "--min-nodes")
+            most = amounts.quantity(self.nodes, "node")
+            yield Problem(f"is {self.min_nodes}, and the fleet has at most {most}; give --max-nodes", "--min-nodes")
 
     def _spot_problems(self) -> Iterator[Problem]:
         if not 0 <= self.spot_share <= 1:
-            percent = f"; {self.spot_share:g} % is {self.spot_share / 100:g}" if 1 < self.spot_share <= 100 else ""
-            yield Problem(f"is {self.spot_share:g}, which is no share from 0 to 1{percent}", "--spot-share")
+            share = amounts.plain(self.spot_share)
+            percent = f"; {share} % is {amounts.plain(self.spot_share / 100)}" if 2 <= self.spot_share <= 100 else ""
+            yield Problem(f"is {share}, which is no share from 0 to 1{percent}", "--spot-share")
         for option, amount, without in (
             ("--spot-price", self.spot_price, ""),
             ("--preemptions-per-day", self.preemptions_per_day, "how often each spot node is taken away"),
@@ -265,7 +268,7 @@ def answer(found: Comparison) -> str:
 
 
 def _described(each: Replay) -> str:
-    return f"'{each.policy.label}' at {_at(each)}, with {each.churn:,} nodes started or terminated"
+    return f"'{each.policy.label}' at {_at(each)}, with {amounts.quantity(each.churn, 'node')} started or terminated"
 
 
 def _at(each: Replay) -> str:
@@ -280,11 +283,11 @@ def facts(found: Comparison) -> str:
     """What the trace asks for."""
     trace, fleet = found.trace, found.fleet
     durations = sorted(job.duration for job in trace.jobs)
-    mean = amounts.figures(float(f"{trace.work / trace.span:.3g}"))
+    mean = amounts.quantity(float(f"{trace.work / trace.span:.3g}"), "gpu")
     file, days = "" if trace.drawn else f"{trace.source}: ", amounts.quantity(amounts.half_up(trace.span / DAY, 1), "day")
     return (
         f"{file}{amounts.quantity(len(trace.jobs), 'job')} in {days} run for {amounts.quantity(trace.work / HOUR, 'gpu*hour')}: "
-        f"{mean} GPUs on average and {trace.most_gpus():,} at the most if none waited, of {_size(fleet)}. The largest asks for "
+        f"{mean} on average and {trace.most_gpus():,} at the most if none waited, of {_size(fleet)}. The largest asks for "
         f"{amounts.quantity(max(job.gpus for job in trace.jobs), 'gpu')}; half of them run for "
         f"{_minutes(durations[len(durations) // 2] / MINUTE)} or less."
     )
@@ -367,18 +370,18 @@ def notes(found: Comparison) -> list[str]:
     assumed = found.terms.assumptions()
     if assumed:
         said.append(f"Where nothing else is given, these stand in: {'; '.join(assumed)}.")
-    fleet = found.fleet
+    fleet, nodes = found.fleet, amounts.quantity(found.fleet.maximum, "node")
     said.append(
-        f"A fleet of {fleet.minimum:,} to {fleet.maximum:,} nodes of {fleet.gpus_per_node} GPUs; jobs are served first come, "
+        f"A fleet of {fleet.minimum:,} to {nodes} of {amounts.quantity(fleet.gpus_per_node, 'gpu')}; jobs are served first come, "
         "first served. A threshold lets idle nodes go until utilisation is no longer under it. Delayed termination lets a node "
         "go once it was not needed for so long. The predictive policy has as many nodes more as so many minutes ask for at the "
         f"pace of the last hour, and a delay of {KEPT} minutes. All three start nodes for jobs that wait."
     )
     if fleet.spot_share:
+        often = amounts.quantity(fleet.preemptions_per_day, "time")
         said.append(
-            f"Of the nodes {_share(fleet.spot_share)} are spot, each pre-empted {fleet.preemptions_per_day:g} times a day on "
-            f"average (seed {fleet.seed}) and replaced at once; jobs restart from checkpoints every "
-            f"{fleet.checkpoint / MINUTE:g} minutes."
+            f"Of the nodes {_share(fleet.spot_share)} are spot, each pre-empted {often} a day on average (seed {fleet.seed}) and "
+            f"replaced at once; jobs restart from checkpoints every {amounts.quantity(fleet.checkpoint / MINUTE, 'minute')}."
         )
     return said
 

@@ -17,6 +17,7 @@ from roi import amounts
 from roi.evidence.quantities import blank, number
 from roi.evidence.tables import DAMAGED, Record, Table, refuse
 from roi.problems import InputError, Problem
+from roi.review.scaling_points import require_utf8
 
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -118,6 +119,7 @@ def read(path: Path, unit: str = "") -> Trace:
         InputError: the file is no such table, or holds what cannot be right; all of its lines are said in one go.
         OSError: it cannot be read.
     """
+    require_utf8(path, EXPECTED)
     names = Table(path, EXPECTED, ()).columns
     columns = {role: _column(path, names, role, UNITS.get(unit)) for role in _NAMES}
     found = {role: column for role, column in columns.items() if column is not None}
@@ -162,8 +164,8 @@ class _Reading:
             found = f"has {kind} under {self.columns['submit'].name}, where line {line} has {other}; write all of them one way"
             self.problems.append(Problem(found, str(self.table.path), here))
         if len(self.problems) > MOST_PROBLEMS:
-            more = len(self.problems) - MOST_PROBLEMS
-            self.problems[MOST_PROBLEMS:] = [Problem(f"and {more:,} more lines like these", str(self.table.path))]
+            more = amounts.quantity(len(self.problems) - MOST_PROBLEMS, "more line")
+            self.problems[MOST_PROBLEMS:] = [Problem(f"and {more} like these", str(self.table.path))]
         if self.problems:
             raise InputError(self.problems)
         if not self.jobs:
@@ -292,8 +294,9 @@ class _Reading:
             count, first = len(self.without_work), self.without_work[0]
             flags.append(f"Left out, because no GPUs or no time are asked for: {count:,}, the first in line {first}.")
         if self.repeated:
+            rows, verb = amounts.quantity(len(self.repeated), "row"), "repeats" if len(self.repeated) == 1 else "repeat"
             flags.append(
-                f"{len(self.repeated):,} rows repeat an earlier row in all that is read, the first in line {self.repeated[0]}; "
+                f"{rows} {verb} an earlier row in all that is read, the first in line {self.repeated[0]}; "
                 "without a column id each counts as a job."
             )
         before, after = max(pairwise(jobs), key=lambda pair: pair[1].submitted - pair[0].submitted, default=(jobs[0], jobs[0]))
@@ -368,9 +371,10 @@ def generate(seed: int, days: int, jobs: int, largest: int) -> Trace:
     durations = np.maximum(1, np.rint(generator.lognormal(np.log(MEDIAN_MINUTES * MINUTE), SIGMA, count))).astype(np.int64)
     rows = zip((submitted - submitted[0]).tolist(), gpus.tolist(), durations.tolist(), strict=True)
     listed = ", ".join(f"{size} ({share * 100:.0f} %)" for size, share in zip(sizes, shares.tolist(), strict=True))
+    mean, length = amounts.quantity(jobs, "job"), amounts.quantity(days, "day")
     drawn = (
-        f"The jobs are drawn at random with seed {seed} (PCG64), not measured: a Poisson process of {jobs:,} jobs on average in "
-        f"{days:,} days, which swings by {DAILY_SWING * 100:g} % around the mean of a day, the most at {BUSIEST_HOUR}:00, and "
+        f"The jobs are drawn at random with seed {seed} (PCG64), not measured: a Poisson process of {mean} on average in "
+        f"{length}, which swings by {DAILY_SWING * 100:g} % around the mean of a day, the most at {BUSIEST_HOUR}:00, and "
         f"has {WEEKEND * 100:g} % of the jobs on a day of the weekend; lognormal durations with a median of {MEDIAN_MINUTES:g} "
         f"minutes and a sigma of {SIGMA:g}; GPUs of a job, and their share: {listed}."
     )

@@ -137,7 +137,8 @@ class Readiness:
             *(each.criterion.label for each in self.scorecard if each.answer and not each.answer.source),
         ]
         said = [f"Answered without a source: {', '.join(unsourced)}."] if unsourced else []
-        return [*(f"{each.threshold.label}: {flag}" for each in self.gate for flag in each.flags), *said]
+        odd = [each.item.odd(each.answer.value) for each in self.checklist if each.answer]
+        return [*(f"{each.threshold.label}: {flag}" for each in self.gate for flag in each.flags), *filter(None, odd), *said]
 
 
 def evaluate(criteria: Criteria, series: Sequence[Series] = (), answers: Answers = NONE) -> Readiness:
@@ -231,8 +232,9 @@ def _flags_of_samples(threshold: Threshold, series: Sequence[Series], values: Ar
     flags = []
     partial = [each for each in series if each.start - start > step or end - each.end > step]
     if partial:
+        begin, end_ = ("begins", "ends") if len(partial) == 1 else ("begin", "end")
         flags.append(
-            f"{len(partial):,} of {len(series):,} series begin later or end earlier than the window ({partial[0].name[:80]}"
+            f"{len(partial):,} of {len(series):,} series {begin} later or {end_} earlier than the window ({partial[0].name[:80]}"
             f"{', ...' if len(partial) > 1 else ''}); what is absent is not counted as idle."
         )
     missing = sum(float((each.gaps[:, 1] - each.gaps[:, 0]).sum()) for each in series)

@@ -28,6 +28,9 @@ _OF_SAMPLES, _OF_DAYS = r"p[1-9]\d?|time_weighted_mean", "coefficient_of_variati
 _OWN = {"latency": ("ms", "under", _OF_SAMPLES), "utilisation": ("1", "above", _OF_SAMPLES), "cost": ("1", "under", _OF_DAYS)}
 """Of each measure the unit, the side on which it passes, and its statistics."""
 
+MOST_SHARE, HIGH_SHARE = 10, 2
+"""No share is above the first, so that 85 is never read as 8,500 %; what is above the second is flagged."""
+
 _HOLDS = {"under": operator.lt, "above": operator.gt, "at_most": operator.le, "at_least": operator.ge}
 
 
@@ -60,7 +63,9 @@ class _Bound(_Record):
             return f"must {'fall' if down else 'rise'}, however little: exactly {self._show(value)} is not {self.passes}"
         missing = float(f"{abs(value - self.threshold):.12g}")
         amount = (
-            f"{amounts.figures(missing * 100)} percentage points" if self.unit == "1" else amounts.quantity(missing, self.unit)
+            amounts.quantity(float(f"{missing * 100:.12g}"), "percentage point")
+            if self.unit == "1"
+            else amounts.quantity(missing, self.unit)
         )
         return f"must {'fall' if down else 'rise'} by {'more than ' if open_ else ''}{amount}, to {self.words}"
 
@@ -148,13 +153,27 @@ class Item(_Bound):
     @model_validator(mode="after")
     def _consistent(self) -> Item:
         Unit.parse(self.unit)
-        if not self.range[0] <= self.threshold <= self.range[1]:
-            hint = _percent(self.threshold) if self.unit == "1" and self.range[1] == 1 else ""
+        low, high = self.allowed
+        if not low <= self.threshold <= high:
+            hint = _percent(self.threshold, high) if self.unit == "1" else ""
             raise ValueError(
-                f"threshold is {amounts.plain(self.threshold)}, outside the range {amounts.plain(self.range[0])} to "
-                f"{amounts.plain(self.range[1])}{hint}"
+                f"threshold is {amounts.plain(self.threshold)}, outside the range {amounts.plain(low)} to "
+                f"{amounts.plain(high)}{hint}"
             )
         return self
+
+    @property
+    def allowed(self) -> tuple[float, float]:
+        """The range; of a share up to `MOST_SHARE` at most."""
+        low, high = self.range
+        return (low, min(high, MOST_SHARE)) if self.unit == "1" else (low, high)
+
+    def odd(self, value: float) -> str:
+        """What is odd about an answer, in a sentence; empty where nothing is."""
+        if self.unit != "1" or value <= HIGH_SHARE:
+            return ""
+        meant = f"if per cent is meant, write {amounts.plain(value / 100)}"
+        return f"{self.label}: answered with {amounts.plain(value)}, which is {self.show(value)}; {meant}."
 
 
 class Criterion(_Record):
@@ -163,7 +182,7 @@ class Criterion(_Record):
     name: str
     label: str
     what: str
-    weight: FiniteFloat = Field(gt=0)
+    weight: FiniteFloat = Field(ge=0.001, le=1000)
     source: Source
 
 
@@ -229,15 +248,16 @@ def answers(path: Path, asked: Criteria) -> Answers:
     reader = _FormReader(str(path))
     document = reader.mapping(_text(path), "checklist or scores")
     reader.keys(document, ("checklist", "scores"), "in a file of answers")
-    checklist = reader.answers(document, "checklist", {item.name: (item.unit, item.range) for item in asked.checklist.values()})
+    checklist = reader.answers(document, "checklist", {item.name: (item.unit, item.allowed) for item in asked.checklist.values()})
     scores = reader.answers(document, "scores", dict.fromkeys(asked.scorecard, ("1", (0.0, 1.0))))
     reader.done()
     return Answers(checklist, scores)
 
 
-def _percent(value: float) -> str:
-    """A hint for who writes 85 and means 85 %; nothing where that cannot be meant."""
-    return f"; {amounts.plain(value)} % is {amounts.plain(value / 100)}" if 1 < value <= 100 else ""
+def _percent(value: float, highest: float = 1) -> str:
+    """A hint for who writes 85 and means 85 %; nothing where that is hardly meant, as by 1.0001, or would be too high as well."""
+    meant = HIGH_SHARE <= value <= 100 * highest
+    return f"; {amounts.plain(value)} % is {amounts.plain(value / 100)}" if meant else ""
 
 
 def _text(path: Path) -> str:
@@ -325,8 +345,8 @@ class _FormReader(_Reader):
             try:
                 checked.check(value)
             except ValueError as error:
-                number = isinstance(value, int | float) and unit == "1" and bounds[1] == 1
-                self.refuse(f"{field}: {error}{_percent(value) if number else ''}", line_of_value)
+                share = isinstance(value, int | float) and unit == "1"
+                self.refuse(f"{field}: {error}{_percent(value, bounds[1]) if share else ''}", line_of_value)
                 continue
             if record := self.record(row, {"value": float(value)}, Answer, f"{field}: {name}", line):
                 found[str(name)] = record

@@ -18,12 +18,14 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from roi import amounts
 from roi.evidence import opencost
 from roi.evidence.quantities import blank, number
 from roi.evidence.tables import DAMAGED, Record, Table, is_parquet, read_json, refuse, start
 from roi.lines import Array, did_you_mean
 from roi.problems import InputError, Problem
 from roi.review.readiness_criteria import MEASURES, Measure
+from roi.review.scaling_points import limits, require_utf8
 
 EXPECTED = (
     "a table with the columns time and latency_ms, utilisation or cost_usd, an answer of Prometheus to a range query, or one of "
@@ -205,7 +207,8 @@ def _file(given: str) -> list[Series]:
             series.append(found)
     problems.sort(key=lambda each: each.line or 0)
     if len(problems) > LISTED:
-        problems[LISTED:] = [Problem(f"has {len(problems) - LISTED:,} more mistakes like these", str(path))]
+        more = amounts.quantity(len(problems) - LISTED, "more mistake")
+        problems[LISTED:] = [Problem(f"has {more} like these", str(path))]
     if problems:
         raise InputError(problems)
     return series
@@ -380,7 +383,8 @@ def _value(quantity: str, text: str, decimal_mark: str) -> float | None:
     if value is None and text.endswith("%") and number(text[:-1], decimal_mark) is not None:
         raise ValueError(f"has '{text[:40]}' under {quantity}; write it without the sign, 0.85 for 85 % under utilisation")
     if value is None:
-        raise ValueError(f"has '{text[:40]}' under {quantity}, which is no finite number; write it like 0.85, or leave it empty")
+        found = f"has '{text[:40]}' under {quantity}, which is no finite number{limits(text)}"
+        raise ValueError(f"{found}; write it like 0.85, or leave it empty")
     if value < 0:
         raise ValueError(f"has {text[:40]} under {quantity}; it cannot be below zero")
     if value > highest and quantity == "utilisation":
@@ -427,6 +431,7 @@ def _named(measure: str) -> list[str]:
 
 
 def _table(path: Path, prefix: str) -> list[_Trace]:
+    require_utf8(path, EXPECTED)
     table = Table(path, EXPECTED, ())
     time = table.first("time", "timestamp")
     if not time:

@@ -33,6 +33,12 @@ DRAWN = 60
 NONE = 1e-12
 """A parameter or a deviation below it is rounding and counts as none."""
 
+MET = 1e-9
+"""A law that is off by no more than this at any count meets them all: the rest is rounding of the least squares."""
+
+MOST_TIME = 1_000_000
+"""Minutes of queue and start-up, and hours until a deadline; more is in another unit."""
+
 WIDEST_GAP = 4
 """Where a count is more than so many times the one before, the curve between the two stands on nothing."""
 
@@ -70,18 +76,21 @@ class Terms:
             except ValueError as error:
                 problems.append(Problem(str(error), "--gpu-price"))
         for option, minutes in (("--queue-minutes", self.queue_minutes), ("--start-minutes", self.start_minutes)):
-            if not 0 <= minutes <= 1e6:
-                problems.append(Problem(f"{minutes:g} is no such time; write minutes from 0 to 1,000,000", option))
+            if not 0 <= minutes <= MOST_TIME:
+                found = f"{amounts.plain(minutes)} is no such time; write minutes from 0 to {MOST_TIME:,}"
+                problems.append(Problem(found, option))
         growth = self.growth_per_node
         if not 0 <= growth <= 1:
-            percent = f"; {growth:g} % is {growth / 100:g}" if 1 < growth <= 100 else ""
-            problems.append(Problem(f"{growth:g} is no share from 0 to 1{percent}", "--growth-per-node"))
+            percent = f"; {amounts.plain(growth)} % is {amounts.plain(growth / 100)}" if 1 < growth <= 100 else ""
+            problems.append(Problem(f"{amounts.plain(growth)} is no share from 0 to 1{percent}", "--growth-per-node"))
         elif growth and not self.waits:
             problems.append(Problem("says how other times grow; give --queue-minutes or --start-minutes", "--growth-per-node"))
         if self.gpus_per_node is not None and not 1 <= self.gpus_per_node <= MOST_GPUS:
-            problems.append(Problem(f"{self.gpus_per_node} is no such number; write 1 or more", "--gpus-per-node"))
-        if self.deadline is not None and not 0 < self.deadline <= 1e6:
-            problems.append(Problem(f"{self.deadline:g} is no such time; write hours above 0", "--deadline"))
+            found = f"{self.gpus_per_node} is no such number; write a whole number from 1 to {MOST_GPUS:,}"
+            problems.append(Problem(found, "--gpus-per-node"))
+        if self.deadline is not None and not 0 < self.deadline <= MOST_TIME:
+            found = f"{amounts.plain(self.deadline)} is no such time; write hours above 0, and no more than {MOST_TIME:,}"
+            problems.append(Problem(found, "--deadline"))
         if problems:
             raise InputError(problems)
 
@@ -98,18 +107,20 @@ class Terms:
 
 @dataclass(frozen=True)
 class Count:
-    """One count of GPUs. Hours are of the work that the run on the smallest count does, except `measured_hours`.
+    """One count of GPUs, for the work that the run on the smallest count does, except what is measured.
 
     Attributes:
         measured_hours: as it was measured; None where it was not, and `run_hours` are those of the law.
+        measured_cost: USD of the run as it was measured, from the queue to the end; None where it was not.
         waiting_hours: in the queue and starting up.
         relative_cost: over that at the smallest count; without queue and start-up it is the cost factor.
-        run_cost: USD, from the queue to the end.
+        run_cost: USD, from the queue to the end of the same work.
         residual: the law's time over the measured one, less 1; None where it was not measured.
     """
 
     gpus: int
     measured_hours: float | None
+    measured_cost: float | None
     run_hours: float
     speed_up: float
     efficiency: float
@@ -131,7 +142,8 @@ class Fit:
         coherency: 0 of Amdahl's law, by definition.
         residuals: the law's time over the measured one, less 1, for each count.
         explained: share of the squared residuals of linear scaling that the law takes away; None where scaling is linear.
-        tested: whether there are more counts than the law needs to meet every one of them.
+        tested: whether the counts say how well it fits: no more of them than it has parameters it meets by construction, unless
+            a parameter is at its bound.
         fastest_gpus: the count at which its time is shortest; None where each more GPU saves time.
         highest_speed_up: what no count reaches, of Amdahl's law; None where there is no such limit.
     """
@@ -182,6 +194,11 @@ class Curve:
     drawn: tuple[dict[str, float], ...]
     deadline: Deadline | None
     flags: tuple[str, ...]
+
+    @property
+    def same_work(self) -> bool:
+        """Whether every run did the same work, so that its time and its cost are those of the same work."""
+        return all(count.measured_hours is None or math.isclose(count.measured_hours, count.run_hours) for count in self.counts)
 
 
 def scaling(given: Sequence[str] = (), terms: Terms | None = None) -> tuple[Curve, ...]:
@@ -249,7 +266,7 @@ def fit(gpus: Array, hours: Array, parameters: int) -> Fit:
         coherency,
         tuple(residuals.tolist()),
         max(0.0, 1 - left / lost) if lost > NONE**2 else None,
-        len(gpus) > parameters + 1,
+        len(gpus) > parameters + 1 or bool(np.abs(residuals).max() > MET),
         fastest,
         highest if parameters == 1 else None,
     )
@@ -319,11 +336,14 @@ class _Scaled:
         """What holds at some counts."""
         run_hours, measured, place = self._run_hours(gpus)
         found, residuals = self._cost(gpus, run_hours, self.first_gpu_hours), self._law(gpus) / run_hours - 1
+        measured_hours = np.array([self.points[each].hours for each in place])
+        measured_cost = self._cost(gpus, measured_hours, self.first_gpu_hours)["run_cost"]
         waiting = found["queue_hours"] + found["start_hours"] + np.zeros_like(gpus)
         return tuple(
             Count(
                 gpus=int(gpus[row]),
-                measured_hours=self.points[place[row]].hours if measured[row] else None,
+                measured_hours=float(measured_hours[row]) if measured[row] else None,
+                measured_cost=float(measured_cost[row]) if measured[row] else None,
                 run_hours=float(run_hours[row]),
                 waiting_hours=float(waiting[row]),
                 residual=float(residuals[row]) if measured[row] else None,
@@ -376,7 +396,7 @@ def _flags(series: Series, counts: Sequence[Count]) -> Iterator[str]:
             )
         if point.efficiency is not None and abs(point.efficiency - count.efficiency) > SAME:
             yield (
-                f"{point.place} says an efficiency of {point.efficiency:g} at {count.gpus:,} GPUs; its times say "
+                f"{point.place} says an efficiency of {point.efficiency:g} at {_gpus(count.gpus)}; its times say "
                 f"{count.efficiency:.2f}."
             )
     for before, after in pairwise(counts):
@@ -408,9 +428,17 @@ def headline(found: Curve) -> str:
         f"{last.cost_factor:.2f} times as much (efficiency {last.efficiency:.2f})."
     )
     if found.terms.waits:
-        ends = [f"{each.gpus:,} GPUs take {duration(each.hours_in_all)} and cost {usd(each.run_cost)}" for each in (last, first)]
-        said += f" Queue and start-up included, {ends[0]} a run; {ends[1]}."
+        ends = [
+            f"{_gpus(each.gpus, 'takes', 'take')} {duration(each.hours_in_all)} at a cost of {usd(each.run_cost)}"
+            for each in (last, first)
+        ]
+        said += f" Queue and start-up included, {ends[0]} {'a run' if found.same_work else 'for the same work'}; {ends[1]}."
     return said
+
+
+def _gpus(count: int, one: str = "", more: str = "") -> str:
+    """A count of GPUs, and what follows it after one and after more: `1 GPU takes`, `1,024 GPUs take`."""
+    return f"{amounts.quantity(count, 'gpu')} {one if count == 1 else more}".rstrip()
 
 
 def answer(found: Sequence[Curve]) -> str:
@@ -435,11 +463,14 @@ def deadline_sentence(found: Curve) -> str:
         fastest = found.fits[-1].fastest_gpus
         why = f" The law is fastest at about {fastest:,.0f} GPUs." if fastest and fastest < deadline.searched else ""
         return (
-            f"{within}: no count does it, of those measured or, by the law, of the multiples of {found.counts[0].gpus:,} GPUs "
+            f"{within}: no count does it, of those measured or, by the law, of the multiples of {_gpus(found.counts[0].gpus)} "
             f"up to {deadline.searched:,}, {EXTRAPOLATED} times the largest measured.{why}"
         )
     how = "as measured" if best.measured_hours is not None else f"by {_named(found.fits[-1])}"
-    said = f"{within}: {best.gpus:,} GPUs are the cheapest, with {duration(best.hours_in_all)} for {usd(best.run_cost)}, {how}."
+    if not found.same_work and best.gpus != found.counts[0].gpus:
+        how += f", for the work of the run on {_gpus(found.counts[0].gpus)}"
+    cheapest = f"{_gpus(best.gpus, 'is', 'are')} the cheapest"
+    said = f"{within}: {cheapest}, with {duration(best.hours_in_all)} for {usd(best.run_cost)}, {how}."
     if deadline.extrapolated:
         said += f" This is extrapolated: no count up to {largest:,} does it, and nothing beyond was measured."
     return said
@@ -457,7 +488,7 @@ def fit_sentence(found: Curve, fit: Fit) -> str:
         )
     if fit.highest_speed_up is not None:
         said = (
-            f"{fit.law}: {amounts.quantity(fit.contention, '%')} of the run on {first:,} GPUs is serial, so that no number of "
+            f"{fit.law}: {amounts.quantity(fit.contention, '%')} of the run on {_gpus(first)} is serial, so that no number of "
             f"GPUs is more than {amounts.figures(fit.highest_speed_up)} times as fast."
         )
     else:
@@ -466,7 +497,7 @@ def fit_sentence(found: Curve, fit: Fit) -> str:
             f"{name} {amounts.quantity(value, '%')}{' (at its bound)' if not value or value == 1 else ''}"
             for name, value in parameters
         ]
-        said = f"{fit.law}: {', '.join(shown)}, per {first:,} GPUs."
+        said = f"{fit.law}: {', '.join(shown)}, per {_gpus(first)}."
         fastest = fit.fastest_gpus
         if fastest is None:
             said += " No count is the fastest."
@@ -495,7 +526,7 @@ def _terms(found: Curve) -> list[str]:
     if terms.waits:
         grows = "the same at every count"
         if terms.growth_per_node:
-            grows = f"{amounts.quantity(terms.growth_per_node, '%')} more for each further node of {found.gpus_per_node:,} GPUs"
+            grows = f"{amounts.quantity(terms.growth_per_node, '%')} more for each further node of {_gpus(found.gpus_per_node)}"
             if terms.gpus_per_node is None and not any(each.gpus_per_node for each in found.series.points):
                 grows += " (as in data/gpu_prices.csv; --gpus-per-node changes it)"
         said.append(
@@ -531,10 +562,12 @@ def notes(found: Sequence[Curve]) -> list[str]:
 
 
 def table(found: Sequence[Curve]) -> Table:
-    """The counts that were measured. The same work and the waiting have columns only where they make a difference."""
+    """The counts that were measured. The same work, what was run, and the waiting have columns only where they differ."""
     rows = [_row(each, count, len(found) > 1) for each in found for count in each.counts]
-    same = all(math.isclose(count.measured_hours or 0.0, count.run_hours) for each in found for count in each.counts)
-    left_out = ({"Same work"} if same else set()) | (set() if found[0].terms.waits else {"Queue and start-up", "In all"})
+    same = all(each.same_work for each in found)
+    left_out = ({"Same work", "Cost as run"} if same else set()) | (
+        set() if found[0].terms.waits else {"Queue and start-up", "In all"}
+    )
     heads = tuple(head for head in rows[0] if head not in left_out)
     return Table(heads, tuple(tuple(row[head] for head in heads) for row in rows))
 
@@ -550,7 +583,8 @@ def _row(found: Curve, count: Count, with_task: bool) -> dict[str, str]:
         "Cost factor": f"{count.cost_factor:.2f}",
         "Queue and start-up": duration(count.waiting_hours),
         "In all": duration(count.hours_in_all),
-        "Cost of a run": usd(count.run_cost),
+        "Cost of the same work": usd(count.run_cost),
+        "Cost as run": usd(count.measured_cost or count.run_cost),
         "Law off by": signed_percent(count.residual or 0.0),
     }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 from collections import defaultdict
@@ -11,9 +12,10 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal, TypeGuard
 
+from roi import amounts
 from roi.evidence import stream
 from roi.evidence.quantities import number
-from roi.evidence.tables import Record, Table, is_parquet, refuse
+from roi.evidence.tables import Record, Table, is_parquet, refuse, start
 from roi.inputs import ROOT
 from roi.problems import InputError, Problem
 
@@ -126,7 +128,7 @@ def read(given: Sequence[str]) -> tuple[Series, ...]:
 
 
 def _file(given: str) -> list[_Run]:
-    counted = re.fullmatch(r"(\d+)=(.+)", given, re.DOTALL)
+    counted = re.fullmatch(r"(\d{1,18})=(.+)", given, re.DOTALL)
     path = Path(counted[2] if counted else given)
     if not is_parquet(path) and b":::MLLOG" in stream.head(path, EXPECTED):
         return [_Log(path).run(int(counted[1]) if counted else None)]
@@ -147,8 +149,9 @@ def _repeated(runs: Sequence[_Run]) -> Iterator[Problem]:
     for run in runs:
         before = seen.setdefault(run.point.gpus, run.point)
         if before is not run.point:
+            gpus = amounts.quantity(run.point.gpus, "gpu")
             yield Problem(
-                f"gives a time for {run.point.gpus:,} GPUs, and so does {before.place}; keep one, or write their mean as one",
+                f"gives a time for {gpus}, and so does {before.place}; keep one, or write their mean as one",
                 *_place(run.point),
             )
 
@@ -204,6 +207,32 @@ def _way(said: str, points: Sequence[Point]) -> tuple[Way, str]:
 
 # --- tables -----------------------------------------------------------------------------------------------------------------
 
+
+def require_utf8(path: Path, expected: str) -> None:
+    """Refuse a table with a byte that is no text: `Table` puts one sign in the place of any, so that two names become one.
+
+    Raises:
+        InputError: there is such a byte, with its line; or the file is empty, binary or damaged.
+        OSError: it cannot be read.
+    """
+    if is_parquet(path):
+        return
+    encoding, _ = start(path, expected)
+    decoder, line = codecs.getincrementaldecoder(encoding)(), 1
+    try:
+        for chunk in stream.chunks(path, expected):
+            line += decoder.decode(chunk).count("\n")
+        decoder.decode(b"", final=True)
+    except UnicodeDecodeError as error:
+        line += error.object[: error.start].count(b"\n")
+        raise InputError([Problem("has a byte that is not text in UTF-8; save the file as UTF-8", str(path), line)]) from error
+
+
+def limits(text: str) -> str:
+    """What `number` reads, for a refusal of what it does not: nothing where the text has no digits, and so is none at all."""
+    return " of at most 15 digits before the point and 30 after it" if re.search(r"\d", text) else ""
+
+
 _HOURS = {
     **dict.fromkeys(("ms", "millisecond", "milliseconds"), Decimal(1) / 3_600_000),
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), Decimal(1) / 3600),
@@ -239,6 +268,7 @@ def _time_column(path: Path, columns: Sequence[str]) -> tuple[str, Decimal]:
 
 
 def _table(path: Path) -> list[_Run]:
+    require_utf8(path, EXPECTED)
     names = Table(path, EXPECTED, ()).columns
     gpus = next((name for name in names if name.lower() in ("gpus", "accelerators", "chips")), "gpus")
     time, hours = _time_column(path, names) if gpus in names else ("", Decimal(0))
@@ -253,7 +283,8 @@ def _table(path: Path) -> list[_Run]:
         if len(record.values) == len(table.columns):
             found.append(row.run(gpus, time, hours))
         else:
-            row.wrong(f"has {len(record.values)} values for {len(table.columns)} columns; is the file cut off?")
+            values = amounts.quantity(len(record.values), "value")
+            row.wrong(f"has {values} for {amounts.quantity(len(table.columns), 'column')}; is the file cut off?")
         problems += row.problems
     if problems:
         raise InputError(problems)
@@ -309,7 +340,7 @@ class _Row:
         elif text.endswith("%"):
             self.wrong(f"has '{text}' under {name}; write per cent as a share, such as 0.85")
         elif value is None:
-            unclear = "can be read in two ways or is no number" if "," in text else "is no number"
+            unclear = f"{'can be read in two ways or ' if ',' in text else ''}is no number{limits(text)}"
             self.wrong(f"has '{text[:40]}' under {name}, which {unclear}; write it like 28.07, its unit in the column's name")
         elif value <= 0:
             self.wrong(f"has {text[:40]} under {name}; it must be above zero")
@@ -374,7 +405,7 @@ class _Log:
         if work:
             notes.append("The runs have one batch size, so that the samples that each happened to need count as its work.")
         if self.damaged:
-            notes.append(f"{self.path.name} holds {self.damaged:,} damaged lines, which are left out.")
+            notes.append(f"Of {self.path.name} this leaves out {amounts.quantity(self.damaged, 'damaged line')}.")
         point = Point(
             gpus=self._gpus(given),
             hours=self._hours(),
@@ -395,12 +426,13 @@ class _Log:
     def _gpus(self, given: int | None) -> int:
         nodes, each = (_count(self.system.get(name)) for name in ("number_of_nodes", "accelerators_per_node"))
         said = nodes * each if nodes and each else None
-        if said is None and given is None:
+        count = said if given is None else given
+        if count is None:
             found = "does not say on how many GPUs it ran (SYSJSON with number_of_nodes and accelerators_per_node)"
             raise InputError([Problem(f"{found}; write the count before it, as in 64={self.path}", str(self.path))])
-        if said and given and said != given:
-            raise InputError([Problem(f"ran on {said:,} GPUs by its own word, and not on {given:,}", str(self.path))])
-        count = said or given or 0
+        if said is not None and said != count:
+            own = amounts.quantity(said, "gpu")
+            raise InputError([Problem(f"ran on {own} by its own word, and not on {count:,}", str(self.path))])
         if not 0 < count <= MOST_GPUS:
             raise InputError([Problem(f"is said to have run on {count:,} GPUs; 1 to {MOST_GPUS:,} are possible", str(self.path))])
         return count

@@ -58,6 +58,7 @@ def _svg(fleets: tuple[Fleet, Fleet], parts: list[str]) -> str:
     return svg.replace('role="img"', 'role="img" aria-label="The two bills, part by part, in USD a month"', 1)
 
 
+@cache
 def _bars(parts: int) -> Spec:
     """A bar of each fleet for each part, with its amount beside it; data set `parts`."""
     low, high = (alt.param(name=name, value=value) for name, value in (("low", 0.0), ("high", 1.0)))
