@@ -1,7 +1,8 @@
 """Warm kernels: each is forked from one process that has its imports already, which takes a tenth of the time.
 
-`OwnPython` says which Python a notebook's kernel is, and `ForkedProvisioner` starts it: by a fork on Linux and macOS; elsewhere, and
-wherever a fork might come out otherwise, the ordinary way, with a line in the log. The process that forks is `roi.kernel_parent`.
+`OwnPython` says which Python a notebook's kernel is, and `ForkedProvisioner` starts it: by a fork on Linux and macOS; elsewhere,
+and wherever a fork might come out otherwise, the ordinary way, with a line in the log. The process that forks is
+`roi.kernel_parent`.
 Python's own `multiprocessing.forkserver` is not for this: in each child it would run the main script of the server again.
 """
 

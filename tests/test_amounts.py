@@ -82,7 +82,8 @@ def test_a_loss_reads_as_a_gain_with_a_minus_and_no_sum_is_long(value):
 
 @given(st.floats(-1e12, 1e12))
 def test_money_is_within_its_last_figure_of_the_amount(value):
-    assert parse_amount(money(value)) == pytest.approx(value, rel=0.051, abs=0.5)
+    half = 500 if 999.5 <= abs(value) < 10_000 else 0.5  # thousands are whole
+    assert parse_amount(money(value)) == pytest.approx(value, rel=0.051, abs=half)
 
 
 @given(st.floats(-1e15, 1e15))

@@ -96,18 +96,26 @@ def gone(processes):
 
 PROBE = """
 import os, signal, sys, threading
+
+def shown():
+    try:
+        return open("/proc/self/cmdline").read().rstrip(" \\0").split("\\0")
+    except OSError:
+        return None
+
 def probe():
+    own = ("JPY_PARENT_PID", "PYDEVD_USE_FRAME_EVAL")  # the process to fork from, and what the debugger sets as it is imported
     return {
         "argv": sys.argv,
         "path": sys.path,
         "directory": os.getcwd(),
         "module": __name__,
-        "flags": [name for name in dir(sys.flags) if name.islower() and not name.startswith("n_") and getattr(sys.flags, name)],
+        "flags": str(sys.flags),
         "leads its session": os.getsid(0) == os.getpgid(0) == os.getpid(),
         "handlers": [str(signal.getsignal(each)) for each in (signal.SIGTERM, signal.SIGCHLD, signal.SIGHUP, signal.SIGPIPE)],
         "mask": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, [])),
-        "environment": {name: os.environ[name] for name in sorted(os.environ) if name not in ("JPY_PARENT_PID", "PYDEVD_USE_FRAME_EVAL")},
-        "command line": open("/proc/self/cmdline").read().rstrip(" \\0").split("\\0") if os.path.exists("/proc/self/cmdline") else "",
+        "environment": {name: os.environ[name] for name in sorted(os.environ) if name not in own},
+        "command line": shown(),
         "input": os.read(0, 1),
         "threads": sorted(type(each).__name__ for each in threading.enumerate()),
     }
@@ -452,7 +460,8 @@ def test_every_kernel_of_ours_can_be_killed_from_another_thread(another):
 
 
 def test_the_entry_point_is_that_of_the_kernelspec():
-    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"][KernelProvisionerFactory.GROUP_NAME]
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = project["entry-points"]["jupyter_client.kernel_provisioners"]
     assert declared == {PROVISIONER: f"{ForkedProvisioner.__module__}:{ForkedProvisioner.__name__}"}
     spec = OwnPython().get_kernel_spec("python3")
     assert spec.argv[0] == sys.executable

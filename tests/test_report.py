@@ -77,7 +77,7 @@ def test_the_lines_say_what_was_written_and_what_failed(reports: Path) -> None:
     for row in (r"two-region +\$329K +month 16.1 +5 in 10 +[\d.]+ +made", r"odd's.yaml +\$329K .* made", r"typo.yaml +failed"):
         assert re.search(row, table), row
     assert (reports / "stderr").read_text().splitlines() == [
-        "typo.yaml:5: inputs: 'latency_savd' is not an input; did you mean latency_saved?",
+        "typo.yaml:6: inputs: 'latency_savd' is not an input; did you mean latency_saved?",
         "1 of 4 failed: typo.yaml",
     ]
 
@@ -85,7 +85,7 @@ def test_the_lines_say_what_was_written_and_what_failed(reports: Path) -> None:
 def test_results_hold_the_inputs_and_all_numbers(reports: Path) -> None:
     contents = json.loads((reports / "out" / "two-region" / "results.json").read_bytes())
     result = roi.evaluate(load("two-region"))
-    assert contents["lines"] == result.scalars
+    assert contents["lines"] == json.loads(report.as_json(result.scalars))
     assert contents["months"]["net_cash"] == result.months["net_cash"]
     assert contents["version"] == roi.__version__
     assert contents["input_hash"] == load("two-region").fingerprint

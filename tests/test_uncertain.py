@@ -205,34 +205,34 @@ def test_facts_that_move_together_widen_the_outcomes():
 @pytest.mark.parametrize(
     ("lines", "line", "said"),
     [
-        ("correlations: 3\n", 12, "correlations is 3; write one line for each pair"),
-        ("correlations:\n  - 0.5\n", 13, "0.5 is not a pair; write - {between:"),
-        ("correlations:\n  - {coefficient: 0.5}\n", 13, "between names two uncertain facts"),
-        ("correlations:\n  - {between: [delay], coefficient: 0.5}\n", 13, "between names two uncertain facts"),
-        ("correlations:\n  - {between: [delay, ramp]}\n", 13, "coefficient is None; write a number above -1 and below 1"),
-        ("correlations:\n  - {between: [delay, ramp], coefficient: 1}\n", 13, "coefficient is 1; write a number above -1"),
-        ("correlations:\n  - {between: [delay, ramp], coefficient: yes}\n", 13, "coefficient is"),
-        ("correlations:\n  - {between: [delay, ramp], coeficient: 0.5}\n", 13, "'coeficient' is not known in a correlation"),
-        ("correlations:\n  - {between: [delay, ramp], coefficient: 0.5, source: 3}\n", 13, "source is 3; write it as words"),
+        ("correlations: 3\n", 13, "correlations is 3; write one line for each pair"),
+        ("correlations:\n  - 0.5\n", 14, "0.5 is not a pair; write - {between:"),
+        ("correlations:\n  - {coefficient: 0.5}\n", 14, "between names two uncertain facts"),
+        ("correlations:\n  - {between: [delay], coefficient: 0.5}\n", 14, "between names two uncertain facts"),
+        ("correlations:\n  - {between: [delay, ramp]}\n", 14, "coefficient is None; write a number above -1 and below 1"),
+        ("correlations:\n  - {between: [delay, ramp], coefficient: 1}\n", 14, "coefficient is 1; write a number above -1"),
+        ("correlations:\n  - {between: [delay, ramp], coefficient: yes}\n", 14, "coefficient is"),
+        ("correlations:\n  - {between: [delay, ramp], coeficient: 0.5}\n", 14, "'coeficient' is not known in a correlation"),
+        ("correlations:\n  - {between: [delay, ramp], coefficient: 0.5, source: 3}\n", 14, "source is 3; write it as words"),
         (
             "correlations:\n  - {between: [delai, ramp], coefficient: 0.5}\n",
-            13,
+            14,
             "'delai' is not an uncertain fact of this proposal; did",
         ),
-        ("correlations:\n  - {between: [horizon, ramp], coefficient: 0.5}\n", 13, "'horizon' is not an uncertain fact"),
+        ("correlations:\n  - {between: [horizon, ramp], coefficient: 0.5}\n", 14, "'horizon' is not an uncertain fact"),
         (
             "correlations:\n  - {between: [latency_saved, ramp], coefficient: 0.5}\n",
-            13,
+            14,
             "'latency_saved' is not an uncertain fact",
         ),
         (
             "correlations:\n  - {between: [ramp, ramp], coefficient: 0.5}\n",
-            13,
+            14,
             "'ramp' is correlated with itself; name two facts",
         ),
         (
             "correlations:\n  - {between: [ramp, delay], coefficient: 0.5}\n  - {between: [delay, ramp], coefficient: 0.4}\n",
-            14,
+            15,
             "delay and ramp are given twice; keep one of the two",
         ),
         (
@@ -240,7 +240,7 @@ def test_facts_that_move_together_widen_the_outcomes():
             # which the first, at 0.9, misses by least.
             "correlations:\n  - {between: [ramp, delay], coefficient: 0.9}\n  - {between: [delay, gpus], coefficient: 0.9}\n"
             "  - {between: [ramp, gpus], coefficient: 0.5}\n",
-            13,
+            14,
             "ramp and delay: 0.9 cannot be together with the other correlations (their matrix is not positive definite); "
             "write 0.073 to 0.827",
         ),
