@@ -31,11 +31,13 @@ def board_script() -> tuple[str, bytes]:
 def board_data(today: date) -> bytes:
     """The shipped proposals as the board takes them, as JSON; the day decides which sources are old."""
     from roi.alternatives import known_alternative
-    from roi.board.page import payload
+    from roi.board.page import payload, style
     from roi.reading import load, shipped
 
     proposals = {name: load(name) for name in shipped()}
-    return json.dumps(payload(proposals, shipped()[0], known_alternative(), today, with_html=True), allow_nan=False).encode()
+    data = payload(proposals, shipped()[0], known_alternative(), today, with_html=True)
+    # The style as well: the widget brings it only when its kernel has answered.
+    return json.dumps(data | {"style": style()}, allow_nan=False).encode()
 
 
 class BoardScript(RequestHandler):

@@ -277,6 +277,13 @@ def test_the_app_opens_on_the_net_gain(look, plain):
     assert len(plain.said().splitlines()) == 1, "the log holds the address and nothing else"
 
 
+def test_the_page_has_its_style_before_its_kernel_and_no_chart_is_wider_than_its_place(look, plain):
+    seen = look(plain, wait_for='[data-chart="cumulative"] svg')
+    wide = "[...document.querySelectorAll('.chart')].map((each) => each.querySelector('svg').getBoundingClientRect().width"
+    assert max(seen.page.evaluate(f"() => {wide} - each.getBoundingClientRect().width)")) < 1
+    seen.page.wait_for_selector('[data-role="intake"]:not([hidden])')
+
+
 def test_no_barrier_keeps_a_reader_out(look, plain):
     seen = look(plain)
     seen.page.wait_for_selector('[data-chart="tornado"] .vega-embed svg')

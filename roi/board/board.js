@@ -977,7 +977,7 @@ async function fetched(place) {
   const response = await fetch(place.dataset.roiApp);
   if (!response.ok) throw new Error(`the proposals are not to be had (${response.status})`);
   const data = await response.json(), root = document.createElement("div");
-  place.append(root);
+  place.append(element("style", data.style), root);
   const fill = (board, panel) => panel.replaceChildren(element("p", "Waiting for the server"));
   return new BoardView(root, data, { ...APP, fill, changed: keepInAddress });
 }
