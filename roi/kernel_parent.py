@@ -14,6 +14,7 @@ import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import sys
@@ -21,14 +22,21 @@ import threading
 import time
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 MODULES = ["ipykernel.kernelapp", "ipykernel.debugger", "anywidget", "pandas", "scipy.stats"]
 MODULES += ["roi.assets", "roi.board", "roi.report"]
 """What a kernel imports in any case, or when one of our notebooks runs in it; nothing that reads the server's environment."""
 
 Order = dict[str, Any]
-"""What a kernel is to be: its command line, the arguments in it, the environment and the working directory."""
+"""What a kernel is to be: its command line, the arguments in it, its environment, working directory and folder of sockets."""
+
+
+class Kernel(NamedTuple):
+    """One that runs: where its end is told, and the folder of its sockets."""
+
+    channel: socket.socket
+    sockets: str
 
 
 def main() -> None:
@@ -77,7 +85,7 @@ def _forked(control: socket.socket) -> Order:
     waker.setblocking(False)
     signal.set_wakeup_fd(waker.fileno())
     signal.signal(signal.SIGCHLD, lambda *_: None)
-    kernels: dict[int, socket.socket] = {}
+    kernels: dict[int, Kernel] = {}
     while True:
         ready, _, _ = select.select([control, woken], [], [])
         if woken in ready:
@@ -97,10 +105,10 @@ def _forked(control: socket.socket) -> Order:
                 continue
             if not pid:
                 signal.set_wakeup_fd(-1)
-                for each in (control, woken, waker, channel, *kernels.values()):
+                for each in (control, woken, waker, channel, *(kernel.channel for kernel in kernels.values())):
                     each.close()
                 return order
-            kernels[pid] = channel
+            kernels[pid] = Kernel(channel, order["sockets"])
             if not _tell(channel, pid):
                 # Nobody waits for it any more.
                 _kill(pid)
@@ -128,23 +136,25 @@ def _tell(channel: socket.socket, what: object) -> bool:
     return True
 
 
-def _tell_ends(kernels: dict[int, socket.socket]) -> None:
+def _tell_ends(kernels: dict[int, Kernel]) -> None:
     """Tells of each kernel that has ended how it did, as `Popen.returncode` does: the exit code, or minus the signal."""
     while kernels:
         pid, status = os.waitpid(-1, os.WNOHANG)
         if not pid:
             return
-        channel = kernels.pop(pid)
+        channel = kernels.pop(pid).channel
         _tell(channel, os.waitstatus_to_exitcode(status))
         channel.close()
 
 
-def _end(kernels: dict[int, socket.socket]) -> NoReturn:
+def _end(kernels: dict[int, Kernel]) -> NoReturn:
     """Ends every kernel that is left, and this process."""
     for pid in kernels:
         _kill(pid)
-    for pid in kernels:
+    for pid, kernel in kernels.items():
         os.waitpid(pid, 0)
+        if kernel.sockets:
+            shutil.rmtree(kernel.sockets, ignore_errors=True)
     os._exit(0)
 
 

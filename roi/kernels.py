@@ -1,9 +1,9 @@
-"""Warm kernels: each is forked from one process that has its imports already, which takes a tenth of the time.
+"""Warm kernels: each is forked from one process that has its imports already, in a third of the time and half the memory.
 
 `OwnPython` says which Python a notebook's kernel is, and `ForkedProvisioner` starts it: by a fork on Linux and macOS; elsewhere,
 and wherever a fork might come out otherwise, the ordinary way, with a line in the log. The process that forks is
-`roi.kernel_parent`.
-Python's own `multiprocessing.forkserver` is not for this: in each child it would run the main script of the server again.
+`roi.kernel_parent`. Python's own `multiprocessing.forkserver` is not for this: in each child it would run the main script of the
+server again.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 from contextlib import suppress
 from importlib.metadata import EntryPoint
@@ -25,6 +26,7 @@ from typing import Any, ClassVar
 from weakref import WeakSet
 
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
+from jupyter_client.localinterfaces import localhost
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
@@ -54,6 +56,9 @@ FORKS = ("linux", "darwin")
 
 PATIENCE = 60.0
 """How long a kernel may take to fork, in seconds, the start of the parent included."""
+
+LONGEST = 80
+"""How long the path of a folder for sockets may be, in bytes: a Unix socket's own has room for about a hundred."""
 
 
 class CannotForkError(Exception):
@@ -103,8 +108,14 @@ class Parent:
                 self._control = control
             return self._control
 
-    async def fork(self, command: list[str], environment: dict[str, str], directory: str) -> Forked:
+    async def fork(self, command: list[str], environment: dict[str, str], directory: str, sockets: str) -> Forked:
         """A kernel that runs a command as a fork.
+
+        Args:
+            command: as an ordinary start would run it.
+            environment: the whole of it.
+            directory: where it works.
+            sockets: the folder of its sockets, which is removed if this process dies before it does that; "" for none.
 
         Raises:
             CannotForkError: the command, its environment or its directory are not those of a kernel of ours, or no fork succeeds.
@@ -120,7 +131,7 @@ class Parent:
         if not Path(directory).is_dir():
             raise CannotForkError(f"{directory} is not a folder")
         order: dict[str, Any] = {"command": command, "module": module, "arguments": arguments[:-2]}
-        order |= {"environment": environment, "directory": directory}
+        order |= {"environment": environment, "directory": directory, "sockets": sockets}
         try:
             for _ in range(2):
                 control = self._running()
@@ -233,14 +244,39 @@ class ForkedProvisioner(LocalProvisioner):
     """Starts a kernel by a fork of `PARENT`, or the ordinary way."""
 
     process: Any
+    _sockets: tempfile.TemporaryDirectory[str] | None = None
+
+    async def pre_launch(self, **kwargs: Any) -> dict[str, Any]:
+        manager: Any = self.parent
+        if sys.platform in FORKS and (manager.transport, manager.ip) == ("tcp", localhost()):
+            # Between being chosen and being bound a port can go to another process; and nobody else can open these.
+            sockets = tempfile.TemporaryDirectory(prefix="roi-kernel-")
+            if len(os.fsencode(sockets.name)) <= LONGEST:
+                self._sockets = sockets
+                manager.transport, manager.ip = "ipc", str(Path(sockets.name) / "socket")
+            else:
+                sockets.cleanup()
+        return await super().pre_launch(**kwargs)
+
+    async def cleanup(self, restart: bool = False) -> None:
+        await super().cleanup(restart)
+        if self._sockets and not restart:
+            self._sockets.cleanup()
 
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
+        try:
+            return await self._launch(cmd, **kwargs)
+        except BaseException:
+            await self.cleanup()
+            raise
+
+    async def _launch(self, cmd: list[str], **kwargs: Any) -> Any:
         others = {name for name, value in kwargs.items() if value is not None} - {"env", "cwd", "kernel_id", "extra_arguments"}
         directory = str(kwargs.get("cwd") or Path.cwd())
         try:
             if others:
                 raise CannotForkError(f"it is to be started with {', '.join(sorted(others))}")
-            self.process = await PARENT.fork(cmd, kwargs["env"], directory)
+            self.process = await PARENT.fork(cmd, kwargs["env"], directory, self._sockets.name if self._sockets else "")
         except CannotForkError as reason:
             self.log.warning("Kernel %s is started the ordinary way: %s", self.kernel_id, reason)
             return await super().launch_kernel(cmd, **kwargs)

@@ -188,12 +188,26 @@ def test_what_is_warmed_up_is_there_in_each_kernel(another):
     asyncio.run(twice())
 
 
-def test_no_one_else_may_read_its_keys():
-    async def mode():
+def test_no_one_else_may_read_its_keys_or_reach_its_sockets():
+    async def modes():
         async with kernel() as (manager, _):
-            return stat.S_IMODE(Path(manager.connection_file).stat().st_mode)
+            found = [Path(manager.connection_file), Path(manager.ip).parent]
+            assert len(list(found[1].iterdir())) == len(manager.ports)
+            return [stat.S_IMODE(each.stat().st_mode) for each in found]
 
-    assert asyncio.run(mode()) & 0o077 == 0
+    assert asyncio.run(modes()) == [0o600, 0o700]
+
+
+def test_where_temporary_files_have_a_long_path_it_is_reached_otherwise(tmp_path, monkeypatch):
+    far = tmp_path / ("x" * 90)
+    far.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(far))
+
+    async def works():
+        async with kernel() as (manager, client):
+            return manager.transport, await ask(client, "7"), list(far.glob("roi-*"))
+
+    assert asyncio.run(works()) == ("tcp", 7, [])
 
 
 # --- how it ends ------------------------------------------------------------------------------------------------------------
@@ -203,7 +217,8 @@ def test_an_interrupt_stops_a_cell_and_nothing_else():
     async def interrupted():
         async with kernel() as (manager, client):
             await ask(client, "0", "import time; kept = 7")
-            sent = client.execute("print('now', flush=True); time.sleep(600)")
+            # What follows a failed cell at once is not run, unless that is said.
+            sent = client.execute("print('now', flush=True); time.sleep(600)", stop_on_error=False)
             while (await client.get_iopub_msg(timeout=READY))["msg_type"] != "stream":
                 pass
             await manager.interrupt_kernel()
@@ -327,7 +342,7 @@ def test_it_is_started_again_when_it_has_died_and_its_kernels_do_not_outlive_it(
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_outlives_the_server(tmp_path, how):
+def test_nothing_outlives_the_server(how, tmp_path):
     script = """
         import asyncio
         from roi.kernels import OwnKernel
@@ -339,12 +354,15 @@ def test_nothing_outlives_the_server(tmp_path, how):
             await asyncio.sleep(600)
         asyncio.run(run())
     """
-    with subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stdout=subprocess.PIPE, text=True) as server:
+    command, environment = [sys.executable, "-c", textwrap.dedent(script)], {**os.environ, "TMPDIR": str(tmp_path)}
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
         pids = [int(each) for each in server.stdout.readline().split()]
         left = [psutil.Process(each) for each in pids]
         left.append(left[0].parent())
+        assert len(list(tmp_path.glob("roi-kernel-*"))) == 2
         server.send_signal(how)
     assert gone(left)
+    assert list(tmp_path.glob("roi-kernel-*")) == []
 
 
 def test_a_closed_one_ends_its_kernels_and_forks_no_more_until_it_is_started_again(another):
