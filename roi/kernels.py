@@ -57,7 +57,7 @@ FORKS = ("linux", "darwin")
 PATIENCE = 60.0
 """How long a kernel may take to fork, in seconds, the start of the parent included."""
 
-LONGEST = 80
+LONGEST = 90
 """How long the path of a folder for sockets may be, in bytes: a Unix socket's own has room for about a hundred."""
 
 

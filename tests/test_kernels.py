@@ -341,8 +341,15 @@ def test_it_is_started_again_when_it_has_died_and_its_kernels_do_not_outlive_it(
     assert caplog.messages == []
 
 
+@pytest.fixture
+def own_folder():
+    """A folder for temporary files whose path is short enough for a socket's."""
+    with tempfile.TemporaryDirectory(dir="/tmp", ignore_cleanup_errors=True) as folder:
+        yield folder
+
+
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_outlives_the_server(how, tmp_path):
+def test_nothing_outlives_the_server(how, own_folder):
     script = """
         import asyncio
         from roi.kernels import OwnKernel
@@ -354,15 +361,19 @@ def test_nothing_outlives_the_server(how, tmp_path):
             await asyncio.sleep(600)
         asyncio.run(run())
     """
-    command, environment = [sys.executable, "-c", textwrap.dedent(script)], {**os.environ, "TMPDIR": str(tmp_path)}
+    folder = Path(own_folder)
+    command, environment = [sys.executable, "-c", textwrap.dedent(script)], {**os.environ, "TMPDIR": own_folder}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=environment) as server:
-        pids = [int(each) for each in server.stdout.readline().split()]
-        left = [psutil.Process(each) for each in pids]
-        left.append(left[0].parent())
-        assert len(list(tmp_path.glob("roi-kernel-*"))) == 2
-        server.send_signal(how)
+        try:
+            pids = [int(each) for each in server.stdout.readline().split()]
+            left = [psutil.Process(each) for each in pids]
+            left.append(left[0].parent())
+            sockets = list(folder.glob("roi-kernel-*"))
+        finally:
+            server.send_signal(how)
+    assert len(sockets) == 2
     assert gone(left)
-    assert list(tmp_path.glob("roi-kernel-*")) == []
+    assert list(folder.glob("roi-kernel-*")) == []
 
 
 def test_a_closed_one_ends_its_kernels_and_forks_no_more_until_it_is_started_again(another):
