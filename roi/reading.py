@@ -153,9 +153,16 @@ class _Reader:
 
     def plain(self, text: str) -> bool:
         """Whether the text has no tags and no deep nesting: asked of its events, before anything is built."""
+        try:
+            # The compiled parser takes a tenth of the time; what it cannot read, the other one says in plainer words.
+            return self.all_plain(YAML(typ="safe", pure=False).parse(io.StringIO(text)))
+        except YAMLError:
+            return self.all_plain(YAML().parse(io.StringIO(text)))
+
+    def all_plain(self, events: Iterator[Any]) -> bool:
         depth = 0
         found = len(self.problems)
-        for event in YAML().parse(io.StringIO(text)):
+        for event in events:
             line = event.start_mark.line + 1
             depth += isinstance(event, MappingStartEvent | SequenceStartEvent) - isinstance(
                 event, MappingEndEvent | SequenceEndEvent
