@@ -8,27 +8,33 @@ import os
 import re
 import shutil
 import signal
+from collections.abc import AsyncIterator
+from contextlib import suppress
 from datetime import UTC, date, datetime
 from pathlib import Path
 from socket import socket
-from typing import Any
+from typing import Any, ClassVar
+from uuid import uuid4
 
 import nbformat
 from jupyter_server.services.kernels.kernelmanager import AsyncMappingKernelManager
 from jupyter_server.utils import url_path_join
+from markupsafe import Markup
 from tornado.httpserver import HTTPServer
 from tornado.ioloop import IOLoop
 from tornado.netutil import bind_sockets
+from tornado.web import RequestHandler
 from traitlets.config import Config
 from voila.app import Voila  # type: ignore[import-untyped]
+from voila.tornado.handler import TornadoVoilaHandler  # type: ignore[import-untyped]
 
-from roi.assets import DATA, SCRIPT_ADDRESS, BoardData, BoardScript, board_data, board_script
+from roi.assets import APP, SCRIPT_ADDRESS, AppScript, BoardScript, app_board, board_script
 from roi.drawing import for_kernels
 from roi.inputs import ROOT
 from roi.kernels import PARENT, OwnPython
 from roi.problems import InputError
 
-NOTEBOOK = APP = ROOT / "notebooks" / "app.ipynb"
+NOTEBOOK = DIRECTORS_APP = ROOT / "notebooks" / "app.ipynb"
 TEMPLATE = Path(__file__).resolve().parent / "voila_template"
 
 WIDGET_CODE = ["@voila-dashboards/widgets-manager8", "@jupyter-widgets/jupyterlab-manager", "anywidget"]
@@ -60,6 +66,15 @@ An open board asks its kernel every few seconds whether it is there, and at leas
 means a tab that is gone or asleep. Its connection may look alive for long, and the board goes on without a kernel and says so;
 so connected kernels are ended as well.
 """
+
+KERNEL_PART = "\N{NULL}"
+"""Stands in the opening of a page where what its kernel adds comes in: no text of a page holds it."""
+
+DRAWN_WITHIN = 10.0
+"""How long a page's kernel waits for the board to be drawn, in seconds; a browser without JavaScript never tells."""
+
+KERNELS_AT_ONCE = 2
+"""How many pages get what their kernel adds at once; the others wait their turn, and show their numbers meanwhile."""
 
 WATCH_EVERY = 0.25
 """How often it is seen to that the kernels of the pool still run, in seconds."""
@@ -132,7 +147,6 @@ def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
             "strip_sources": True,
             "show_tracebacks": False,
             "extension_allowlist": WIDGET_CODE,
-            "page_config_hook": _addresses,
             "multi_kernel_manager_class": _Kernels,
             "kernel_spec_manager_class": OwnPython,
             # A page rendered ahead fits every link: the board reads the link's scenario in the browser, not in the kernel.
@@ -152,12 +166,67 @@ def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
     )
 
 
-def _addresses(page_config: dict[str, Any], base_url: str, notebook_path: str, **_: Any) -> dict[str, Any]:
-    """Tells a page where the board's script is, and the app where the proposals are, so that it opens before its kernel."""
-    found = {"roiScript": url_path_join(base_url, "roi", board_script()[0]), "roiData": ""}
-    if Path(notebook_path).name == APP.name:
-        found["roiData"] = url_path_join(base_url, "roi", DATA)
-    return page_config | found
+class _Page(TornadoVoilaHandler):  # type: ignore[misc]
+    """The app's page. What needs no kernel is sent at once, so that the first number never waits for one.
+
+    What the kernel adds comes when the board has been drawn, of which the page tells by its own key: of many pages that are
+    opened at once, each shows its numbers before the kernels take the time of the processors.
+    """
+
+    _drawing: ClassVar[dict[str, asyncio.Event]] = {}
+    _turns: ClassVar[asyncio.Semaphore] = asyncio.Semaphore(KERNELS_AT_ONCE)
+
+    async def get_generator(self, path: str | None = None) -> AsyncIterator[str]:
+        if path:
+            # Not the app: Voila answers with another address.
+            async for part in super().get_generator(path=path):
+                yield part
+            return
+        self.set_header("Content-Type", "text/html")
+        self.set_header("Cache-Control", "no-store")
+        key, drawn = uuid4().hex, asyncio.Event()
+        own = url_path_join(self.base_url, "roi")
+        is_app = Path(self.notebook_path).name == DIRECTORS_APP.name
+        style, page, _ = await asyncio.get_running_loop().run_in_executor(None, app_board, date.today())
+        opening = self.get_template("opening.html").render(
+            voila=url_path_join(self.base_url, "voila", "static", "voila.js"),
+            app=url_path_join(own, APP) if is_app else "",
+            board=url_path_join(own, board_script()[0]),
+            # A link that sets something has other numbers than the page has without its script.
+            style=Markup(style),
+            page=Markup(page) if is_app and set(self.request.arguments) <= {"token"} else "",
+            drawn=url_path_join(own, "drawn", key),
+            kernel_part=KERNEL_PART,
+        )
+        before, _, after = opening.partition(KERNEL_PART)
+        self._drawing[key] = drawn
+        try:
+            yield before
+            with suppress(TimeoutError):
+                # Who does not ask for a page to look at draws nothing.
+                looks = "text/html" in self.request.headers.get("Accept", "")
+                await asyncio.wait_for(drawn.wait(), DRAWN_WITHIN if is_app and looks else 0)
+        finally:
+            del self._drawing[key]
+        async with self._turns:
+            async for part in super().get_generator(path=path):
+                yield part
+        yield after
+
+    @classmethod
+    def drawn(cls, key: str) -> None:
+        """A page says that its board stands."""
+        if waiting := cls._drawing.get(key):
+            waiting.set()
+
+
+class _Drawn(RequestHandler):
+    """Hears from a page that its board stands."""
+
+    def post(self, key: str) -> None:
+        """Nothing is answered, and nothing follows from a key that is no page's."""
+        _Page.drawn(key)
+        self.set_status(204)
 
 
 class _Kernels(AsyncMappingKernelManager):
@@ -225,8 +294,14 @@ class _App(Voila):  # type: ignore[misc]
     def init_handlers(self) -> list[tuple[Any, ...]]:
         # Voila leaves the base URL out of the page that asks for the token, so that under one the browser never finds it.
         login = [(url_path_join(self.server_url, path), *rest) for path, *rest in self.identity_provider.get_handlers()]
-        own = [(f"roi/{DATA}", BoardData), (r"roi/([\w.]+)", BoardScript)]
-        return [*login, *((url_path_join(self.server_url, path), handler) for path, handler in own), *super().init_handlers()]
+        own = [(f"roi/{APP}", AppScript), (r"roi/([\w.]+)", BoardScript), (r"roi/drawn/(\w+)", _Drawn)]
+        *rest, (page, _, settings) = super().init_handlers()
+        return [
+            *login,
+            *((url_path_join(self.server_url, path), handler) for path, handler in own),
+            *rest,
+            (page, _Page, settings),
+        ]
 
     def listen(self) -> None:
         """Serve until told to stop; never on another port than the one asked for."""
@@ -241,7 +316,7 @@ class _App(Voila):  # type: ignore[misc]
         server.add_sockets(self.sockets)
         print(f"The app is at {self.display_url} (Ctrl-C stops it)", flush=True)
         # Ready before the first page asks for it.
-        asyncio.get_running_loop().run_in_executor(None, board_data, date.today())
+        asyncio.get_running_loop().run_in_executor(None, app_board, date.today())
         watching = asyncio.create_task(self.kernel_manager.watch_pool())
         await told.wait()
         watching.cancel()

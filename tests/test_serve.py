@@ -9,7 +9,7 @@ import sys
 import time
 import uuid
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import UTC, datetime, timedelta
 from http.client import HTTPConnection
 from importlib.metadata import version
@@ -26,7 +26,7 @@ from websockets.sync.client import connect
 import roi
 from roi import words
 from roi.serve import ALLOWED_MESSAGES, CULLING, NOTEBOOK, _Kernels
-from tests.browser import PHONE, barriers, chromium, visit
+from tests.browser import DESKTOP, PHONE, barriers, chromium, visit
 
 ROI = str(Path(sys.executable).with_name("roi"))
 TOKEN = "open sesame"
@@ -284,6 +284,49 @@ def test_the_page_has_its_style_before_its_kernel_and_no_chart_is_wider_than_its
     seen.page.wait_for_selector('[data-role="intake"]:not([hidden])')
 
 
+def test_the_number_is_there_before_the_kernel_which_waits_until_the_board_is_drawn(plain):
+    with closing(HTTPConnection(plain.host, timeout=60)) as connection:
+        connection.request("GET", plain.base, headers={"Accept": "text/html"})
+        response = connection.getresponse()
+        opening = ""
+        while "</main>" not in opening:
+            opening += response.read1().decode()
+        assert re.search(r'data-line="net_gain"[^>]*>\$329K<', opening)  # DESIGN: 328,974.1792
+        assert "kernelId" not in opening
+        drawn = re.search(r'data-roi-app="/([\w/]+)"', opening)[1]
+        assert plain.ask("roi/drawn/nosuch", "POST")[0] == plain.ask(drawn, "POST")[0] == 204
+        rest = response.read().decode()
+    assert rest.rstrip().endswith("</html>")
+    assert plain.close_tab(re.search(r'"kernelId": "([\w-]+)"', rest)[1]) == 204
+
+
+def test_without_scripts_the_page_shows_the_answer_and_with_other_numbers_in_its_link_it_does_not(plain, browser):
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(plain.address, wait_until="commit")
+    page.wait_for_selector('[data-line="net_gain"]')
+    assert page.text_content('[data-line="net_gain"]') == "$329K"
+    assert page.locator(".opening").is_hidden()
+    page.goto(plain.address + LINK, wait_until="commit")
+    page.wait_for_selector("noscript", state="attached")
+    assert page.locator('[data-line="net_gain"]').count() == 0
+    assert page.locator(".opening").is_visible()
+    context.close()
+
+
+@pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
+def test_nothing_above_the_charts_moves_when_the_script_takes_over(plain, browser, size):
+    places = []
+    for scripts, ready in ((False, '[data-line="net_gain"]'), (True, '[data-role="intake"]:not([hidden])')):
+        page = browser.new_context(java_script_enabled=scripts, viewport=size).new_page()
+        page.goto(plain.address, wait_until="commit")
+        page.wait_for_selector(ready)
+        names = (".tiles", ".verdict", '.answer [data-line="net_gain"]', ".inputs")
+        places.append({name: page.locator(name).first.bounding_box() for name in names})
+        page.close(run_before_unload=True)
+    assert places[0] == places[1]
+
+
 def test_no_barrier_keeps_a_reader_out(look, plain):
     seen = look(plain)
     seen.page.wait_for_selector('[data-chart="tornado"] .vega-embed svg')
@@ -536,9 +579,9 @@ def test_other_origins_are_refused(channel, plain):
 
 def test_a_link_chooses_neither_template_nor_theme(cold):
     def same(page):
-        return re.sub(r'"kernelId": "[\w-]+"|"model_id": "\w+"', "", page[0]) if page else ""
+        return re.sub(r'"kernelId": "[\w-]+"|"model_id": "\w+"|drawn/\w+', "", page[0]) if page else ""
 
-    queries = ["", "?template=lab&theme=dark", "?template=nosuch&theme=nosuch", "?voila-template=lab&voila-theme=dark"]
+    queries = ["?other=1", "?template=lab&theme=dark", "?template=nosuch&theme=nosuch", "?voila-template=lab&voila-theme=dark"]
     with ThreadPoolExecutor() as viewers:
         pages = list(viewers.map(cold.page, queries))
     assert len({same(page) for page in pages}) == 1

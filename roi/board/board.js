@@ -328,6 +328,11 @@ function yamlOf(data, proposal, state) {
 
 // --- one board --------------------------------------------------------------------------------------------------------------
 
+// When the browser has shown what the page holds by now; in a tab behind others, where it shows nothing, soon.
+function painted() {
+  return new Promise((resolve) => { requestAnimationFrame(() => setTimeout(resolve)); setTimeout(resolve, 200); });
+}
+
 class BoardView {
   // host.readLink() -> URLSearchParams of the state; host.linkTo(params) -> address; host.changed(board, settled) after each change;
   // host.opened(board) after each page that is opened; host.fill(board, panel), where the page comes without its views, to fill the
@@ -730,8 +735,14 @@ class BoardView {
 
   // --- charts: embedded once, then fed ---
 
+  // The numbers are on the screen before the charts, which take longer, can move: until then pictures of them stand there.
   mountCharts() {
-    this.mounted = Promise.all(this.all("[data-chart]").map(async (holder) => {
+    const { board } = this;
+    this.mounted = painted().then(() => board === this.board && this.mountNow());
+  }
+
+  mountNow() {
+    return Promise.all(this.all("[data-chart]").map(async (holder) => {
       const name = holder.dataset.chart, rows = CHARTS[name](this.data, this.values, this.drivers, this.simulation), limits = LIMITS[name](rows);
       const specification = {
         ...this.data.charts[name], datasets: { ...this.data.charts[name].datasets, ...rows },
@@ -965,21 +976,21 @@ function keepInAddress(board, settled) {
   if (settled && board.values) history.replaceState(null, "", board.link());
 }
 
-let app = null; // the app's board, a promise: it opens before its kernel answers
+let app = null; // the app's board: it opens before its kernel answers
 
-// Opens the board of the app from what the server holds of the shipped proposals; nothing where the page is not the app.
-function openApp() {
-  const place = document.querySelector("[data-roi-app]");
-  if (place?.dataset.roiApp && !app) app = fetched(place).catch((error) => { console.warn(error); return null; });
-}
-
-async function fetched(place) {
-  const response = await fetch(place.dataset.roiApp);
-  if (!response.ok) throw new Error(`the proposals are not to be had (${response.status})`);
-  const data = await response.json(), root = document.createElement("div");
-  place.append(element("style", data.style), root);
-  const fill = (board, panel) => panel.replaceChildren(element("p", "Waiting for the server"));
-  return new BoardView(root, data, { ...APP, fill, changed: keepInAddress });
+// Opens the board of the app on what the server holds of the shipped proposals, and tells the server, which then lets the kernel
+// have the processors.
+function openApp(data) {
+  const place = document.querySelector("[data-roi-app]"), root = place.querySelector(":scope > div") ?? document.createElement("div");
+  try {
+    if (!root.isConnected) place.append(element("style", data.style), root);
+    const fill = (board, panel) => panel.replaceChildren(element("p", "Waiting for the server"));
+    app = new BoardView(root, data, { ...APP, fill, changed: keepInAddress });
+  } catch (error) {
+    console.warn(error); // the kernel brings a board of its own
+    root.remove();
+  }
+  painted().then(() => fetch(place.dataset.roiApp, { method: "POST" })).catch((error) => console.warn(error));
 }
 
 // The widget: inputs are traits of the model, and the kernel is asked whether it is still there. In the app it takes over the board
@@ -1005,7 +1016,7 @@ async function render({ model, el }) {
       if (ownPage) keepInAddress(board, settled);
     },
   };
-  const open = await app;
+  const open = app;
   const brought = Object.keys(model.get("data")).length > 0;
   if (!brought && !open) await new Promise((resolve) => { model.on("change:data", resolve); model.send({ kind: "data" }); });
   const view = brought || !open ? own() : open;

@@ -153,6 +153,7 @@ def html(
         flips=words.flips,
         versus_nothing=versus(result, None),
         versus_alternative=versus(result, other),
+        gain_over_alternative=result["net_gain"] - other["net_gain"] if other else 0.0,
         flags=flags(result, today),
         main=ordered,
         others=[row for row in inputs().values() if row.axis == "scalar" and not row.main],
