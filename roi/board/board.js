@@ -364,7 +364,9 @@ class BoardView {
     this.role("tabs").hidden = false;
     this.show(this.view ?? "decision");
     this.update({ settled: true });
-    this.mountCharts();
+    // The numbers are on the screen before the charts, which take longer, can move: until then pictures of them stand there.
+    const { board } = this;
+    painted().then(() => { if (board === this.board) this.mountCharts(); });
     this.host.opened?.(this);
   }
 
@@ -735,14 +737,8 @@ class BoardView {
 
   // --- charts: embedded once, then fed ---
 
-  // The numbers are on the screen before the charts, which take longer, can move: until then pictures of them stand there.
   mountCharts() {
-    const { board } = this;
-    this.mounted = painted().then(() => board === this.board && this.mountNow());
-  }
-
-  mountNow() {
-    return Promise.all(this.all("[data-chart]").map(async (holder) => {
+    Promise.all(this.all("[data-chart]").map(async (holder) => {
       const name = holder.dataset.chart, rows = CHARTS[name](this.data, this.values, this.drivers, this.simulation), limits = LIMITS[name](rows);
       const specification = {
         ...this.data.charts[name], datasets: { ...this.data.charts[name].datasets, ...rows },
