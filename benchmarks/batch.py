@@ -23,7 +23,7 @@ import psutil
 
 BIN = Path(sys.executable).parent
 NOTEBOOK = Path(__file__).resolve().parent.parent / "notebooks" / "proposal.ipynb"
-FIRST, STEP, JOBS = 50.0, 0.5, "2"
+FIRST, STEP, JOBS = 50.0, 0.5, "3"
 
 
 def batch(folder: Path, proposals: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import sys
 import textwrap
 from dataclasses import asdict
@@ -45,11 +46,14 @@ Address = Annotated[
         "--cluster", metavar="ADDRESS", help="Compute on this Dask cluster, such as tcp://scheduler:8786, in all its threads."
     ),
 ]
+JOBS, USUAL = min(os.cpu_count() or 1, 4), "as many as there are processors, 4 at most"
 Proposals = Annotated[list[str], typer.Argument(metavar="PROPOSAL", help="YAML files, or shipped proposals' names.")]
 
 
 def main() -> None:
     """Run the command line on the arguments of the process."""
+    # Where jsonschema finds this, its import builds a grammar of international addresses for a second; no schema here needs it.
+    sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]
     try:
         app()
     except InputError as error:
@@ -415,7 +419,7 @@ def report_(
     output: Annotated[
         str, typer.Option("--output", "-o", metavar="DIR", help="The folder that receives the reports, or a URL such as s3://...")
     ],
-    jobs: Annotated[int, typer.Option(min=1, help="How many reports to make at once.")] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="How many reports to make at once.", show_default=USUAL)] = JOBS,
     address: Address = "",
     sweep: Annotated[
         list[str] | None,

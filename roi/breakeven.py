@@ -12,8 +12,8 @@ from roi.lines import Array
 from roi.results import Result
 from roi.values import plausible
 
-BISECTIONS = 60
-"""Halvings of a bracket at most; each bracket is then as narrow as a double can tell apart."""
+SECTIONS, NARROWINGS = 32, 14
+"""Parts of a bracket that are tried at once, and how often at most; it is then as narrow as a double can tell apart."""
 
 MOST_WHOLE = 1_000
 """Values up to which a whole input is tried at each."""
@@ -106,13 +106,19 @@ def _crossings(result: Result, name: str, others: Mapping[str, Array], target: f
     meets = (along(result, tried, line) >= target).reshape(settings, len(points))
     at, index = np.nonzero(meets[:, 1:] != meets[:, :-1])
     low, high, left = points[index], points[index + 1], meets[at, index]
-    around = {other: values[at] for other, values in others.items()}
+    around = {other: np.repeat(values[at], SECTIONS - 1) for other, values in others.items()}
+    parts = np.arange(SECTIONS + 1) / SECTIONS
     apart = len(at) and not (row.whole and (high - low <= 1).all())
-    for _ in range(BISECTIONS if apart else 0):
-        middle = np.floor((low + high) / 2) if row.whole else (low + high) / 2
-        if ((middle == low) | (middle == high)).all():
+    for _ in range(NARROWINGS if apart else 0):
+        cuts = low[:, np.newaxis] + (high - low)[:, np.newaxis] * parts
+        cuts = np.floor(cuts) if row.whole else cuts
+        cuts[:, -1] = high
+        within = cuts[:, 1:-1]
+        if ((within == low[:, np.newaxis]) | (within == high[:, np.newaxis])).all():
             break
-        same = (along(result, around | {name: middle}, line) >= target) == left
-        low, high = np.where(same, middle, low), np.where(same, high, middle)
+        same = (along(result, around | {name: within.ravel()}, line) >= target).reshape(within.shape) == left[:, np.newaxis]
+        # The first part at whose end the line is on the other side; the last where none of the cuts is.
+        first = np.where(same.all(axis=1), SECTIONS - 1, np.argmin(same, axis=1))
+        low, high = (np.take_along_axis(cuts, (first + end)[:, np.newaxis], axis=1)[:, 0] for end in (0, 1))
     found = high if row.whole else (low + high) / 2
     return [found[at == setting].tolist() for setting in range(settings)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -76,17 +76,21 @@ def _reversal(
     name = switching_input()
     low, high, _ = inputs()[name].slider
     now = proposal.number(name)
-    weighed = {now: {each.name: expected(each) for each in found}}
-    for value in {*np.linspace(low, high, TRIED).tolist()} - {now}:
-        weighed[value] = expected_npvs(proposal.with_values({name: value}), others, DRAWS_ON_A_PAGE)
-    tried = sorted(weighed)
+
+    @cache
+    def weighed(value: float) -> dict[str, float]:
+        if value == now:
+            return {each.name: expected(each) for each in found}
+        return expected_npvs(proposal.with_values({name: value}), others, DRAWS_ON_A_PAGE)
+
+    tried = sorted({now, *np.linspace(low, high, TRIED).tolist()})
     at = tried.index(now)
     crossings = []
     for walk in (tried[at::-1], tried[at:]):
         for near, far in pairwise(walk):
-            overtaking = max(weighed[far], key=weighed[far].__getitem__)
+            overtaking = max(weighed(far), key=weighed(far).__getitem__)
             if overtaking != best.name:
-                leads = [weighed[value][best.name] - weighed[value][overtaking] for value in (near, far)]
+                leads = [weighed(value)[best.name] - weighed(value)[overtaking] for value in (near, far)]
                 crossings.append((near + (far - near) * leads[0] / (leads[0] - leads[1]), overtaking))
                 break
     return min(crossings, key=lambda each: abs(each[0] - now)) if crossings else (None, None)

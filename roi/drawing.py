@@ -1,7 +1,7 @@
 """Charts as static SVG, drawn by one process for all: what draws takes two seconds and 150 MB to start.
 
-A process in which `for_kernels` holds draws for every process that it starts. They ask it through a socket, whose address they
-have from their environment; where there is none, each draws for itself.
+`for_kernels` starts that process, apart from all that compute, since whoever draws can do nothing else meanwhile. They ask it
+through a socket, whose address they have from their environment; where there is none, each draws for itself.
 """
 
 from __future__ import annotations
@@ -10,16 +10,27 @@ import hashlib
 import json
 import os
 import re
+import select
+import socket
+import subprocess
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
-from multiprocessing.connection import Client, Connection, Listener
-from threading import Thread
+from contextlib import ExitStack, contextmanager, suppress
+from multiprocessing.connection import Client, Connection
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import vl_convert
 
 ADDRESS = "ROI_DRAWING"
 """The variable of the environment that holds the address of the socket."""
+
+START = ["-c", "import sys; sys.path[:] = filter(None, sys.path); from roi.drawing import main; main()"]
+"""How the process is started: a working directory cannot put its modules in the place of ours."""
+
+MOST_WAITING = 128
+"""Questions that wait while one is answered; who comes after that draws for itself."""
 
 
 def svg(specification: dict[str, Any]) -> str:
@@ -52,39 +63,39 @@ def _asked(what: str) -> str:
 
 @contextmanager
 def for_kernels() -> Iterator[None]:
-    """Draws for the processes that this one starts meanwhile."""
-    with Listener(family="AF_UNIX") as listener:
-        address = str(listener.address)
+    """Has a process that draws for those that this one starts meanwhile, and for itself."""
+    with ExitStack() as held:
+        folder = held.enter_context(TemporaryDirectory(prefix="roi-drawing-"))
+        ours, theirs = socket.socketpair()
+        held.enter_context(ours)
+        with theirs, socket.socket(socket.AF_UNIX) as listening:
+            address = str(Path(folder) / "socket")
+            listening.bind(address)
+            listening.listen(MOST_WAITING)
+            # A session of its own, so that Ctrl-C is for this process alone, whose end the other sees.
+            process = subprocess.Popen(
+                [sys.executable, *START, str(listening.fileno())],
+                stdin=theirs.fileno(),
+                pass_fds=[listening.fileno()],
+                start_new_session=True,
+            )
+        held.callback(process.wait)
+        held.callback(ours.close)
         os.environ[ADDRESS] = address
-        thread = Thread(target=_serve, args=(listener,), name="drawing", daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            del os.environ[ADDRESS]
-            # An empty message ends it, which none of the processes sends without closing.
-            with suppress(OSError), Client(address, "AF_UNIX") as last:
-                last.send_bytes(b"end")
-            thread.join()
+        held.callback(os.environ.pop, ADDRESS)
+        yield
 
 
-def _serve(listener: Listener) -> None:
-    """Answers one question after another; what draws can do no more than one at once."""
-    script = b""
-    while True:
-        with suppress(OSError, EOFError), listener.accept() as connection:
+def main() -> None:
+    """Answers one question after another until the process that started this one is gone; no two can be drawn at once."""
+    listening, ended = socket.socket(fileno=int(sys.argv[1])), socket.socket(fileno=0)
+    script = vl_convert.javascript_bundle().encode()  # type: ignore[call-arg]
+    while ended not in select.select([listening, ended], [], [])[0]:
+        with suppress(OSError, EOFError), Connection(listening.accept()[0].detach()) as connection:
             asked = connection.recv_bytes()
-            if asked == b"end":
-                return
-            if not asked:
-                script = script or vl_convert.javascript_bundle().encode()  # type: ignore[call-arg]
-            _answer(connection, asked, script)
-
-
-def _answer(connection: Connection, asked: bytes, script: bytes) -> None:
-    try:
-        # Read here, since what draws reads the last figure of some numbers otherwise.
-        answer = vl_convert.vegalite_to_svg(json.loads(asked)).encode() if asked else script
-    except ValueError:
-        answer = b""  # who asked draws for itself, and has the error
-    connection.send_bytes(answer)
+            try:
+                # Read here, since what draws reads the last figure of some numbers otherwise.
+                answer = vl_convert.vegalite_to_svg(json.loads(asked)).encode() if asked else script
+            except ValueError:
+                answer = b""  # who asked draws for itself, and has the error
+            connection.send_bytes(answer)

@@ -22,15 +22,19 @@ from contextlib import suppress
 from importlib.metadata import EntryPoint
 from multiprocessing import connection
 from pathlib import Path
+from queue import Empty
 from typing import Any, ClassVar
 from weakref import WeakSet
 
+import zmq
+import zmq.asyncio
+from jupyter_client.asynchronous.client import AsyncKernelClient
 from jupyter_client.kernelspec import KernelSpec, KernelSpecManager
 from jupyter_client.localinterfaces import localhost
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
-from traitlets import default
+from traitlets import Type, default
 
 PROVISIONER = "roi-forked"
 """The entry point under which a kernelspec names `ForkedProvisioner`."""
@@ -56,6 +60,9 @@ FORKS = ("linux", "darwin")
 
 PATIENCE = 60.0
 """How long a kernel may take to fork, in seconds, the start of the parent included."""
+
+GONE_AFTER = 200
+"""Milliseconds in which a kernel that is killed is usually gone."""
 
 LONGEST = 90
 """How long the path of a folder for sockets may be, in bytes: a Unix socket's own has room for about a hundred."""
@@ -263,6 +270,14 @@ class ForkedProvisioner(LocalProvisioner):
         if self._sockets and not restart:
             self._sockets.cleanup()
 
+    async def kill(self, restart: bool = False) -> None:
+        await super().kill(restart)
+        # Gone within some milliseconds; who asked for it would look again only a tenth of a second later.
+        for _ in range(GONE_AFTER):
+            if not self.process or self.process.poll() is not None:
+                return
+            await asyncio.sleep(0.001)
+
     async def launch_kernel(self, cmd: list[str], **kwargs: Any) -> Any:
         try:
             return await self._launch(cmd, **kwargs)
@@ -302,8 +317,52 @@ class OwnPython(KernelSpecManager):
         return spec
 
 
+class OwnClient(AsyncKernelClient):
+    """Ready as soon as the kernel is.
+
+    The usual client tries its sockets again a tenth of a second after it has found them not yet bound, and in the end waits for
+    two tenths of silence.
+    """
+
+    def _context_default(self) -> zmq.asyncio.Context:
+        context = super()._context_default()
+        context.setsockopt(zmq.RECONNECT_IVL, 5)  # milliseconds
+        return context
+
+    async def wait_for_ready(self, timeout: float | None = None) -> None:
+        """Returns when the kernel has answered and its broadcasts arrive; what it has broadcast until then is dropped.
+
+        Raises:
+            RuntimeError: the kernel has died, or does not answer within the timeout, in seconds.
+        """
+        try:
+            async with asyncio.timeout(timeout):
+                while not await self._has_answered():
+                    if not await self.is_alive():
+                        raise RuntimeError("Kernel died before replying to kernel_info")
+        except TimeoutError:
+            raise RuntimeError(f"Kernel didn't respond in {timeout} seconds") from None
+
+    async def _has_answered(self) -> bool:
+        """Whether a question is answered within a second, and its end broadcast: all that came before it has then come."""
+        asked = self.kernel_info()
+        try:
+            while (answer := await self.get_shell_msg(timeout=1))["parent_header"].get("msg_id") != asked:
+                pass
+            while (heard := await self.get_iopub_msg(timeout=0.2))["parent_header"].get("msg_id") != asked or (
+                heard["content"].get("execution_state") != "idle"
+            ):
+                pass
+        except Empty:
+            return False
+        self._handle_kernel_info_reply(answer)
+        return True
+
+
 class OwnKernel(AsyncKernelManager):
     """The kernel of a report's notebook."""
+
+    client_factory = Type(OwnClient, klass=AsyncKernelClient)
 
     _started: ClassVar[WeakSet[OwnKernel]] = WeakSet()
     _lock: ClassVar[threading.Lock] = threading.Lock()

@@ -334,7 +334,8 @@ def prepare(proposals: Mapping[str, Proposal], folder: Path) -> None:
 
 def steps() -> int:
     """How many steps a report takes: the cells of the notebook, and writing its files."""
-    return [cell.cell_type for cell in _notebook().cells].count("code") + 1
+    # Read without nbformat, whose import takes a second that the kernels would be kept from starting in.
+    return [cell["cell_type"] for cell in json.loads(NOTEBOOK.read_bytes())["cells"]].count("code") + 1
 
 
 def write_index(results: Mapping[str, Result], failed: Mapping[str, str], folder: Path) -> None:
@@ -430,12 +431,13 @@ def files(
 
     from roi.sheet import workbook
 
+    # First what needs no kernel: that of the first report is not yet there.
+    numbers = {"workbook.xlsx": workbook(proposal), "results.json": results_json(Result(proposal)).encode()}
     scalars = {name: value for name, value in changes.items() if "." not in name}
     sites = {name: value for name, value in changes.items() if "." in name}
     notebook = _executed({"proposal": dict(said), **scalars, **({"sites": sites} if sites else {})}, on_step)
     source = nbformat.writes(notebook) + "\n"  # type: ignore[no-untyped-call]
-    contents = (_html(notebook, proposal).encode(), source.encode(), workbook(proposal), results_json(Result(proposal)).encode())
-    return dict(zip(FILES, contents, strict=True))
+    return {"report.html": _html(notebook, proposal).encode(), "report.ipynb": source.encode(), **numbers}
 
 
 def warm_up() -> None:

@@ -31,7 +31,7 @@ from voila.tornado.handler import TornadoVoilaHandler  # type: ignore[import-unt
 from roi.assets import APP, SCRIPT_ADDRESS, AppScript, BoardScript, app_board, board_script
 from roi.drawing import for_kernels
 from roi.inputs import ROOT
-from roi.kernels import PARENT, OwnPython
+from roi.kernels import PARENT, OwnClient, OwnPython
 from roi.problems import InputError
 
 NOTEBOOK = DIRECTORS_APP = ROOT / "notebooks" / "app.ipynb"
@@ -156,6 +156,7 @@ def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
             "http_keep_alive_timeout": 3600,
         },
         MappingKernelManager=CULLING,
+        AsyncKernelManager={"client_factory": OwnClient},
         # A page that finds the pool empty waits for the next kernel, and not for a second before that.
         VoilaKernelManager={"fill_delay": 0.0},
         # A restarted kernel has no workbook in it, and would only hold memory.

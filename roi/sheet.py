@@ -11,12 +11,13 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
 import xlsxwriter  # type: ignore[import-untyped]
 from xlsxwriter.utility import xl_col_to_name, xl_rowcol_to_cell  # type: ignore[import-untyped]
+from xlsxwriter.worksheet import Worksheet  # type: ignore[import-untyped]
 
 import roi
 from roi import words
@@ -108,6 +109,18 @@ def workbook(proposal: Proposal) -> bytes:
     return target.getvalue()
 
 
+class _Worksheet(Worksheet):  # type: ignore[misc]
+    """Looks for the names of new functions in a formula once, in however many workbooks the formula stands."""
+
+    def _prepare_formula(self, formula: str, expand_future_functions: bool = False) -> str:
+        return _prepared(formula, expand_future_functions)
+
+
+@lru_cache(maxsize=1 << 14)
+def _prepared(formula: str, expand_future_functions: bool) -> str:
+    return str(Worksheet()._prepare_formula(formula, expand_future_functions))
+
+
 @cache
 def constants() -> dict[str, Constant]:
     """The named constants that formulas use, by name."""
@@ -124,9 +137,8 @@ class _Sheets:
         self.result = Result(proposal)
         self.values = arrays(proposal) | {"month": np.arange(float(MONTHS))[np.newaxis]}
         self.lines = model().evaluate(self.values)
-        self.sheets = {
-            name: book.add_worksheet(name) for name in ("Cover", "Inputs", "Sites", "Timeline", "Results", "Checks", "Log")
-        }
+        names = ("Cover", "Inputs", "Sites", "Timeline", "Results", "Checks", "Log")
+        self.sheets = {name: book.add_worksheet(name, _Worksheet) for name in names}
         self.places: dict[str, Place] = {}
         self.formats: dict[tuple[Any, ...], Any] = {}
 
