@@ -1,4 +1,4 @@
-"""A proposal on the command line, with the values of `--set`."""
+"""What the commands of `roi` take: proposals, and the values of `--set`."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ from roi import InputError, Proposal, load
 from roi.problems import Problem
 
 OneProposal = Annotated[str, typer.Argument(metavar="PROPOSAL", help="A YAML file, or a shipped proposal's name.")]
+Proposals = Annotated[list[str], typer.Argument(metavar="PROPOSAL", help="YAML files, or shipped proposals' names.")]
+Cluster = Annotated[
+    str,
+    typer.Option(
+        "--cluster", metavar="ADDRESS", help="Compute on this Dask cluster, such as tcp://scheduler:8786, in all its threads."
+    ),
+]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

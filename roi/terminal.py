@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
 
 import typer
+
+if TYPE_CHECKING:
+    from rich.table import Table
 
 
 def say(text: str, error: bool = False) -> None:
@@ -30,3 +35,10 @@ def say_columns(rows: Sequence[Sequence[str]], right: Collection[int] = ()) -> N
             f"{cell:{'>' if index in right else '<'}{width}}" for index, (cell, width) in enumerate(zip(row, widths, strict=True))
         )
         say(f"  {'  '.join(cells)}".rstrip())
+
+
+def show(table: Table) -> None:
+    """Print a table, as wide as it needs to be where nobody looks at it."""
+    from rich.console import Console
+
+    Console(width=None if sys.stdout.isatty() else 1000, markup=False, emoji=False, highlight=False).print(table)

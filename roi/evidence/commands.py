@@ -18,6 +18,7 @@ from roi.terminal import say
 app = typer.Typer(
     help="Values for inputs from what was measured: each reader says what it read, set aside and did not understand.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
 )
 

@@ -15,7 +15,7 @@ from roi.terminal import say, say_columns
 if TYPE_CHECKING:
     from roi.review.tco import Table
 
-app = typer.Typer()
+app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page instead, which prints.")]
