@@ -58,8 +58,15 @@ def free_port() -> int:
         return int(found.getsockname()[1])
 
 
-def kernels_of(server: subprocess.Popen[str]) -> list[psutil.Process]:
-    """The processes under a server: its kernels and what they are forked from."""
+def name_of(process: psutil.Process) -> str:
+    """What a process under the server is for."""
+    command = " ".join(process.cmdline())
+    names = {"ipykernel_launcher": "kernel", "roi.kernel_parent": "forks kernels", "roi.drawing": "draws"}
+    return next((name for part, name in names.items() if part in command), command)
+
+
+def processes_of(server: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The processes under a server: its kernels, what they are forked from, and what draws."""
     return [each for each in psutil.Process(server.pid).children(recursive=True) if each.status() != psutil.STATUS_ZOMBIE]
 
 
@@ -99,7 +106,7 @@ async def main() -> None:
             for page in pages:
                 await page.goto(found[0], wait_until="commit")
                 await page.wait_for_selector('[data-role="intake"]:not([hidden])', timeout=120_000)
-            sizes = sorted(each.memory_full_info().uss / 1e6 for each in kernels_of(ours))
+            sizes = sorted((each.memory_full_info().uss / 1e6, name_of(each)) for each in processes_of(ours))
         finally:
             ours.terminate()
             ours.wait()
@@ -112,8 +119,8 @@ async def main() -> None:
             middle = statistics.median(each)
             ratio = f"{plain_ / middle:12.1f}x"
             print(f"{name:38} {len(seconds):6} {middle:7.2f} s {max(each):7.2f} s {ratio}  {what}")
-    listed = ", ".join(f"{each:.0f}" for each in sizes)
-    print(f"memory of its own of each process under the server with 4 viewers, the pool and the parent included, MB: {listed}")
+    listed = ", ".join(f"{name} {each:.0f}" for each, name in sizes)
+    print(f"memory of its own of each process under the server with 4 viewers and a pool of 2, MB: {listed}")
 
 
 if __name__ == "__main__":

@@ -69,6 +69,8 @@ def _prepare(warm_up: str) -> None:
     """Imports and computes what every kernel would."""
     for name in MODULES:
         importlib.import_module(name)
+    # Which it does on import in a kernel. Without it a page asks for one widget after another, and when busy gives up.
+    importlib.import_module("ipywidgets").register_comm_target()
     if warm_up:
         module, _, function = warm_up.partition(":")
         # What fails here fails again in the notebook, which says so.

@@ -110,8 +110,9 @@ def serve(port: int = 8866, ip: str = "127.0.0.1", token: str | None = None, bas
     # It gets ready while the server does.
     PARENT.start()
     os.environ[SCRIPT_ADDRESS] = f"{path}roi/{board_script()[0]}"
-    # What a kernel says while it is being ended reaches nobody, and nobody misses it.
-    logging.getLogger("tornado.general").addFilter(lambda record: "events for closed stream" not in record.getMessage())
+    # What a kernel says while it is being ended reaches nobody, and nobody misses it; Jupyter's pings are none of Tornado's.
+    unheard = re.compile("events for closed stream|websocket_ping_timeout")
+    logging.getLogger("tornado.general").addFilter(lambda record: not unheard.search(record.getMessage()))
     with for_kernels():
         app = _App.instance(sockets, config=_config(sockets[0].getsockname()[1], ip, token or "", path, pool))
         app.initialize([])
@@ -136,7 +137,8 @@ def _config(port: int, ip: str, token: str, base_url: str, pool: int) -> Config:
                 # Calls from other origins stay blocked by the check of the Origin header.
                 "disable_check_xsrf": True,
                 "ws_ping_interval": 30_000,
-                "ws_ping_timeout": 30_000,
+                # Longer than from one ping to the next: the first is sent as late as that, and who has answered none is cut off.
+                "ws_ping_timeout": 90_000,
             },
         },
         VoilaConfiguration={

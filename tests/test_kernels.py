@@ -96,6 +96,7 @@ def gone(processes):
 
 PROBE = """
 import os, signal, sys, threading
+import ipywidgets
 
 def shown():
     try:
@@ -117,6 +118,7 @@ def probe():
         "environment": {name: os.environ[name] for name in sorted(os.environ) if name not in own},
         "command line": shown(),
         "input": os.read(0, 1),
+        "comm targets": sorted(get_ipython().kernel.comm_manager.targets),
         "threads": sorted(type(each).__name__ for each in threading.enumerate()),
     }
 """
@@ -143,6 +145,7 @@ def test_a_fork_is_what_an_ordinary_start_would_have_made(tmp_path):
     assert found == expected
     assert found["clock"] == 9  # Tokyo is nine hours ahead
     assert found["input"] == b""
+    assert found["comm targets"] == ["jupyter.widget", "jupyter.widget.control"]
 
 
 def test_it_is_not_the_forking_process_and_shares_no_channel_with_another():

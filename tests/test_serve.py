@@ -25,7 +25,7 @@ from websockets.sync.client import connect
 
 import roi
 from roi import words
-from roi.serve import ALLOWED_MESSAGES, CULLING, NOTEBOOK, _Kernels
+from roi.serve import ALLOWED_MESSAGES, CULLING, NOTEBOOK, _config, _Kernels
 from tests.browser import DESKTOP, PHONE, barriers, chromium, visit
 
 ROI = str(Path(sys.executable).with_name("roi"))
@@ -705,3 +705,9 @@ def test_the_notebook_is_stored_without_outputs_and_computes_nothing():
     assert [(cell.source, cell.outputs, cell.execution_count) for cell in notebook.cells] == [
         ("from roi.board import Board\n\nBoard()", [], None)
     ]
+
+
+def test_a_connection_is_not_cut_off_before_its_first_ping():
+    # Jupyter sends the first ping, and looks for answers, one interval after the opening.
+    settings = _config(0, "127.0.0.1", "", "/", 0).Voila.tornado_settings
+    assert settings["ws_ping_timeout"] > 2 * settings["ws_ping_interval"]
