@@ -58,6 +58,7 @@ def test_every_import_is_a_requirement():
             "pptx": "python-pptx",
             "SALib": "salib",
             "vl_convert": "vl-convert-python",
+            "zmq": "pyzmq",
         },
     }
     extras = [each for extra, needs in PYPROJECT["optional-dependencies"].items() if extra != "dev" for each in needs]
