@@ -1,4 +1,4 @@
-"""What the commands of `roi` take: proposals, and the values of `--set`."""
+"""What several commands of `roi` take: proposals, the values of `--set`, and how to answer."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ Cluster = Annotated[
         "--cluster", metavar="ADDRESS", help="Compute on this Dask cluster, such as tcp://scheduler:8786, in all its threads."
     ),
 ]
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Settings = Annotated[
     list[str] | None,
     typer.Option(

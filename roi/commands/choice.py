@@ -10,7 +10,7 @@ import typer
 
 from roi import InputError, load, report
 from roi.problems import Problem
-from roi.settings import OneProposal, Proposals, Settings, changed_by
+from roi.settings import Json, OneProposal, Proposals, Settings, changed_by
 from roi.terminal import printable, say, say_columns, show
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -20,7 +20,7 @@ app = typer.Typer(add_completion=False, rich_markup_mode=None)
 def decide_(
     proposal: OneProposal,
     settings: Settings = None,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """The decision in a few lines: what to do, what would reverse that, how sure it is and what to measure first."""
     from roi import decision
@@ -87,7 +87,7 @@ def portfolio_(
         typer.Option(metavar="A,B", help="Add the gains of these up, although they change the same fleet; repeatable."),
     ] = None,
     seed: Annotated[int, typer.Option(help="The same seed gives the same odds.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Which of several proposals to fund: the set with the highest net present value within a budget.
 

@@ -10,7 +10,7 @@ import typer
 from roi import InputError, Proposal, Result, load, report
 from roi.inputs import model
 from roi.problems import Problem
-from roi.settings import OneProposal, Proposals, Settings, changed_by
+from roi.settings import Json, OneProposal, Proposals, Settings, changed_by
 from roi.terminal import complain, say, say_columns
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -58,7 +58,7 @@ def evaluate_(
 def compare_(
     first: Annotated[str, typer.Argument(metavar="PROPOSAL", help="The one to start from.")],
     second: Annotated[str, typer.Argument(metavar="OTHER", help="The one to arrive at.")],
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """Why the answer changed: what each difference does to the net gain, one after another."""
     from roi import amounts

@@ -12,7 +12,7 @@ from roi import InputError, Result, report
 from roi.inputs import inputs
 from roi.lines import did_you_mean
 from roi.problems import Problem
-from roi.settings import Cluster, OneProposal, Settings, changed_by
+from roi.settings import Cluster, Json, OneProposal, Settings, changed_by
 from roi.terminal import say, say_columns
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
@@ -26,7 +26,7 @@ def simulate_(
     seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
     jobs: Annotated[int, typer.Option(min=1, help="How many blocks to compute at once; the answer does not depend on it.")] = 1,
     address: Cluster = "",
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    json: Json = False,
 ) -> None:
     """The odds of a gain, over the plausible ranges of the inputs."""
     from roi import amounts, words

@@ -13,6 +13,7 @@ import typer
 from roi.evidence.evidence import Evidence
 from roi.problems import InputError, Problem
 from roi.report import as_json
+from roi.settings import Json
 from roi.terminal import say
 
 app = typer.Typer(
@@ -23,9 +24,6 @@ app = typer.Typer(
 )
 
 Files = Annotated[list[Path], typer.Argument(metavar="FILE", help="One or more files, read together.")]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
-
-
 Write = Annotated[
     str, typer.Option("--write", metavar="PROPOSAL", help="Put the values into this proposal's file, after saying what changes.")
 ]

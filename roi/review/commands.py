@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from roi.settings import OneProposal, Settings, changed_by
+from roi.settings import Json, OneProposal, Settings, changed_by
 from roi.terminal import say, say_columns
 
 if TYPE_CHECKING:
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
 Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page instead, which prints.")]
 
 
