@@ -23,11 +23,13 @@ from typing import Any
 
 import vl_convert
 
+from roi.processes import running
+
 ADDRESS = "ROI_DRAWING"
 """The variable of the environment that holds the address of the socket."""
 
-START = ["-c", "import sys; sys.path[:] = filter(None, sys.path); from roi.drawing import main; main()"]
-"""How the process is started: a working directory cannot put its modules in the place of ours."""
+START = running("roi.drawing")
+"""How the process is started."""
 
 MOST_WAITING = 128
 """Questions that wait while one is answered; who comes after that draws for itself."""

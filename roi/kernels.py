@@ -36,11 +36,13 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from traitlets import Type, default
 
+from roi.processes import running
+
 PROVISIONER = "roi-forked"
 """The entry point under which a kernelspec names `ForkedProvisioner`."""
 
-START = ["-c", "import sys; sys.path[:] = filter(None, sys.path); from roi.kernel_parent import main; main()"]
-"""How the parent is started: a working directory cannot put its modules in the place of ours."""
+START = running("roi.kernel_parent")
+"""How the parent is started."""
 
 ROOM = " " * 256
 """The last word of the parent's command line, which leaves each kernel the room to show its own."""
