@@ -116,7 +116,7 @@ def _export(path: Path, content: str | bytes) -> None:
 
 
 def _report_each(orders: list[Order], place: Place, jobs: int, force: bool, address: str) -> dict[str, Outcome]:
-    """Make the reports with a progress bar on a terminal, elsewhere with a line for each; returns what became of each."""
+    """Make the reports with a progress bar on a terminal, elsewhere with a line for each; what became of each, in order."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -154,7 +154,7 @@ def _report_each(orders: list[Order], place: Place, jobs: int, force: bool, addr
                 cluster.write_reports(client, left, place.folder, on_done)
         else:
             batch.write_reports(left, place.folder, jobs, lambda: bar.advance(task, 1 / steps), on_done)
-    return outcomes
+    return {order.given: outcomes[order.given] for order in orders}
 
 
 def _print_outcomes(outcomes: dict[str, Outcome], results: dict[str, Result]) -> None:
