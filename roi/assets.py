@@ -1,5 +1,5 @@
-"""What the app needs of a server before any kernel answers: the board's script, which browsers keep, and the one that opens the
-board of the shipped proposals with it."""
+"""What the app needs of a server before any kernel answers: the scripts of the board and the widget, which browsers keep, and the
+one that opens the board of the shipped proposals."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import hashlib
 import json
 from datetime import date
 from functools import cache, lru_cache
+from pathlib import Path
 
 from jupyter_server.base.handlers import JupyterHandler
 from tornado.web import HTTPError, RequestHandler, authenticated
@@ -26,8 +27,13 @@ def board_script() -> tuple[str, bytes]:
     """The name, which changes with the content, and the content, packed, of the board's script: Vega, the model and the page."""
     from roi.board.page import script, vega
 
-    content = f"{vega()}{script()}\nexport {{ openApp, render }};\n".encode()
-    return f"board.{hashlib.sha256(content).hexdigest()[:16]}.js", _packed(content)
+    return _kept("board", f"{vega()}{script()}\nexport {{ openApp, render }};\n")
+
+
+@cache
+def widget_script() -> tuple[str, bytes]:
+    """The name, which changes with the content, and the content, packed, of the script that shows what the kernel adds."""
+    return _kept("widget", (Path(__file__).resolve().parent / "voila_template" / "widget.js").read_text(encoding="utf-8"))
 
 
 @lru_cache(maxsize=1)
@@ -49,6 +55,11 @@ def app_board(today: date) -> tuple[str, str, bytes]:
     return style(), data["proposals"][first]["html"], _packed(opens.encode())
 
 
+def _kept(name: str, script: str) -> tuple[str, bytes]:
+    content = script.encode()
+    return f"{name}.{hashlib.sha256(content).hexdigest()[:16]}.js", _packed(content)
+
+
 def _packed(content: bytes) -> bytes:
     """Once for all who ask, and the same at every start of the server."""
     return gzip.compress(content, mtime=0)
@@ -64,13 +75,13 @@ def _write(handler: RequestHandler, packed: bytes) -> None:
     handler.write(packed)
 
 
-class BoardScript(RequestHandler):
-    """Serves the script under its own name alone, to be kept for a year."""
+class KeptScript(RequestHandler):
+    """Serves the board's script and the widget's under their own names alone, to be kept for a year."""
 
     def get(self, name: str) -> None:
-        """Answer with the script."""
-        served, content = board_script()
-        if name != served:
+        """Answer with the script of that name."""
+        content = dict([board_script(), widget_script()]).get(name)
+        if content is None:
             raise HTTPError(404)
         self.set_header("Content-Type", JAVASCRIPT)
         self.set_header("Cache-Control", f"public, max-age={YEAR}, immutable")

@@ -28,7 +28,7 @@ from traitlets.config import Config
 from voila.app import Voila  # type: ignore[import-untyped]
 from voila.tornado.handler import TornadoVoilaHandler  # type: ignore[import-untyped]
 
-from roi.assets import APP, SCRIPT_ADDRESS, AppScript, BoardScript, app_board, board_script
+from roi.assets import APP, SCRIPT_ADDRESS, AppScript, KeptScript, app_board, board_script, widget_script
 from roi.drawing import for_kernels
 from roi.inputs import ROOT
 from roi.kernels import PARENT, OwnClient, OwnPython
@@ -195,6 +195,7 @@ class _Page(TornadoVoilaHandler):  # type: ignore[misc]
             voila=url_path_join(self.base_url, "voila", "static", "voila.js"),
             app=url_path_join(own, APP) if is_app else "",
             board=url_path_join(own, board_script()[0]),
+            widget=url_path_join(own, widget_script()[0]),
             # A link that sets something has other numbers than the page has without its script.
             style=Markup(style),
             page=Markup(page) if is_app and set(self.request.arguments) <= {"token"} else "",
@@ -297,7 +298,7 @@ class _App(Voila):  # type: ignore[misc]
     def init_handlers(self) -> list[tuple[Any, ...]]:
         # Voila leaves the base URL out of the page that asks for the token, so that under one the browser never finds it.
         login = [(url_path_join(self.server_url, path), *rest) for path, *rest in self.identity_provider.get_handlers()]
-        own = [(f"roi/{APP}", AppScript), (r"roi/([\w.]+)", BoardScript), (r"roi/drawn/(\w+)", _Drawn)]
+        own = [(f"roi/{APP}", AppScript), (r"roi/([\w.]+)", KeptScript), (r"roi/drawn/(\w+)", _Drawn)]
         *rest, (page, _, settings) = super().init_handlers()
         return [
             *login,

@@ -454,6 +454,26 @@ def test_a_failing_workbook_says_one_sentence_and_keeps_its_secrets(failing, bro
 # --- kernels come and go ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("late", [1500, 1600, 1700, 1800, 1900, 4500])
+def test_a_kernel_may_answer_late(plain, browser, late):
+    """Whatever widgets it has, ipywidgets' browser code looks for one for 2 s, and starts all over after 4 s."""
+    seen, kept = visit(browser), []
+
+    def between(page):
+        kernel = page.connect_to_server()
+        kernel.on_message(lambda said: kept.append((page, said)) if b'"update_states"' in said else page.send(said))
+
+    seen.page.route_web_socket(re.compile("/channels"), between)
+    seen.page.goto(plain.address)
+    eventually(lambda: kept or seen.page.wait_for_timeout(20))
+    seen.page.wait_for_timeout(late)
+    for page, said in kept:
+        page.send(said)
+    seen.page.wait_for_selector('[data-role="intake"]:not([hidden])')
+    assert [each for each in seen.said if each.startswith(("error", "uncaught"))] == []
+    seen.page.close(run_before_unload=True)
+
+
 def test_closing_the_tab_frees_its_kernel(look, plain):
     seen = look(plain)
     kernel_id = kernel_of(seen)
@@ -578,7 +598,7 @@ def test_other_origins_are_refused(channel, plain):
 
 def test_a_link_chooses_neither_template_nor_theme(cold):
     def same(page):
-        return re.sub(r'"kernelId": "[\w-]+"|"model_id": "\w+"|drawn/\w+', "", page[0]) if page else ""
+        return re.sub(r'"kernelId": "[\w-]+"|data-widget="\w+"|drawn/\w+', "", page[0]) if page else ""
 
     queries = [
         "",
