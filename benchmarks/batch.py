@@ -1,18 +1,14 @@
-"""Many reports: `roi report` against the commands of papermill and nbconvert one after the other, and a batch that is killed.
+"""Many reports: `roi report` against the commands of papermill and nbconvert one after the other, in one run:
+`.venv/bin/python benchmarks/batch.py [PROPOSALS] [COMMANDS]`.
 
-    .venv/bin/python benchmarks/batch.py [PROPOSALS] [COMMANDS]        seconds for each report both ways, and the most memory
-    .venv/bin/python benchmarks/batch.py killed [PROPOSALS] [KILLS]    a batch killed at random moments until it is done
-
-The commands are timed for COMMANDS of the proposals (3), since each takes as long as the other. Memory is the sum of what each
-process holds of its own and of its share of what it shares, on Linux.
+Prints the seconds for each report both ways, and the most memory. The commands are timed for COMMANDS of the proposals (3), since
+each takes as long as the other. Memory is the sum of what each process holds of its own and of its share of what it shares, on
+Linux.
 """
 
 from __future__ import annotations
 
 import json
-import os
-import random
-import signal
 import subprocess
 import sys
 import tempfile
@@ -79,39 +75,11 @@ def finished(folder: Path) -> set[str]:
     return {path.parent.name for path in records if json.loads((path.parent / "results.json").read_bytes())["lines"]}
 
 
-def killed(folder: Path, proposals: int, kills: int) -> None:
-    """Kills a batch at random moments, and counts what is made in all."""
-    chance, made, begun = random.Random(1), 0, 0
-    for kill in range(kills + 1):
-        with subprocess.Popen(batch(folder, proposals), stdout=subprocess.DEVNULL) as started:
-            wanted = (
-                proposals + 1 if kill == kills else made + max(1, round(chance.uniform(0.2, 1.2) * (proposals - made) / kills))
-            )
-            while started.poll() is None and len(list((folder / "out").glob("*/done.json"))) < wanted:
-                time.sleep(0.05)
-            if started.poll() is None:
-                time.sleep(chance.uniform(0, 1))
-                # What is in the making when it is killed is made again.
-                begun += len(list((folder / "out" / ".unfinished").glob("*"))) or int(JOBS)
-                os.kill(started.pid, signal.SIGKILL)
-        made = len(finished(folder))
-        print(f"  {made:4} of {proposals} finished after {'the last run' if kill == kills else f'kill {kill + 1}'}")
-    left = sorted(path.name for path in (folder / "out").iterdir() if path.name.startswith("."))
-    assert made == proposals
-    assert not left
-    assert started.returncode == 0
-    print(f"{made} made once, at most {begun} begun in vain: {(made + begun) / proposals:.2f} x the work")
-
-
 def main() -> None:
-    arguments = sys.argv[1:]
+    arguments = [*map(int, sys.argv[1:])]
+    proposals, commands = [*arguments, *(100, 3)[len(arguments) :]]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        if arguments[:1] == ["killed"]:
-            proposals, kills = [*map(int, arguments[1:]), *(200, 10)[len(arguments) - 1 :]]
-            killed(folder, proposals, kills)
-            return
-        proposals, commands = [*map(int, arguments), *(100, 3)[len(arguments) :]]
         each, peak = by_batch(folder, proposals)
         print(
             f"{proposals} reports, {JOBS} jobs       {each:6.2f} s each, {each * proposals:.0f} s in all, at most {peak:.0f} MB"

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import psutil
 import pytest
 
 import roi
@@ -428,3 +429,27 @@ def test_a_chart_is_the_same_whichever_process_draws_it() -> None:
     clips = [re.findall(r'id="(clip[^"]*)"', svg) for svg in here]
     assert all(f"url(#{clip})" in svg for svg, own in zip(here, clips, strict=True) for clip in own)
     assert len({clip for own in clips for clip in own}) == sum(map(len, clips))
+
+
+def drawing_processes(parent: int) -> list[psutil.Process]:
+    return [each for each in psutil.Process(parent).children() if "roi.drawing" in " ".join(each.cmdline())]
+
+
+def test_who_asks_draws_where_the_process_that_draws_is_killed() -> None:
+    result, name = roi.evaluate(load("two-region")), next(iter(charts.SPECIFICATIONS))
+    with drawing.for_kernels():
+        before = charts.static_svg(name, result)
+        (process,) = drawing_processes(os.getpid())
+        process.kill()
+        process.wait()
+        assert charts.static_svg(name, result) == before
+
+
+def test_no_process_that_draws_outlives_whoever_started_it() -> None:
+    code = "from roi import drawing\nwith drawing.for_kernels():\n    print(drawing.bundle()[:3], flush=True)\n    input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
+        assert started.stdout
+        assert started.stdout.read(3), "it draws"
+        (process,) = drawing_processes(started.pid)
+        started.kill()
+        process.wait(timeout=30)
