@@ -23,7 +23,7 @@ from typing import Any
 
 import vl_convert
 
-from roi.processes import running
+from roi.processes import LONGEST, running
 
 ADDRESS = "ROI_DRAWING"
 """The variable of the environment that holds the address of the socket."""
@@ -65,13 +65,23 @@ def _asked(what: str) -> str:
 
 @contextmanager
 def for_kernels() -> Iterator[None]:
-    """Has a process that draws for those that this one starts meanwhile, and for itself."""
+    """Has a process that draws for those that this one starts meanwhile, and for itself.
+
+    In a temporary folder whose path is too long for a socket there is none, and each draws for itself.
+    """
     with ExitStack() as held:
         folder = held.enter_context(TemporaryDirectory(prefix="roi-drawing-"))
+        if len(os.fsencode(folder)) <= LONGEST:
+            held.enter_context(_drawing(str(Path(folder) / "socket")))
+        yield
+
+
+@contextmanager
+def _drawing(address: str) -> Iterator[None]:
+    with ExitStack() as held:
         ours, theirs = socket.socketpair()
         held.enter_context(ours)
         with theirs, socket.socket(socket.AF_UNIX) as listening:
-            address = str(Path(folder) / "socket")
             listening.bind(address)
             listening.listen(MOST_WAITING)
             # A session of its own, so that Ctrl-C is for this process alone, whose end the other sees.

@@ -36,7 +36,7 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from traitlets import Type, default
 
-from roi.processes import running
+from roi.processes import LONGEST, running
 
 PROVISIONER = "roi-forked"
 """The entry point under which a kernelspec names `ForkedProvisioner`."""
@@ -65,9 +65,6 @@ PATIENCE = 60.0
 
 GONE_AFTER = 200
 """Milliseconds in which a kernel that is killed is usually gone."""
-
-LONGEST = 90
-"""How long the path of a folder for sockets may be, in bytes: a Unix socket's own has room for about a hundred."""
 
 
 class CannotForkError(Exception):

@@ -445,6 +445,15 @@ def test_who_asks_draws_where_the_process_that_draws_is_killed() -> None:
         assert charts.static_svg(name, result) == before
 
 
+def test_each_draws_for_itself_where_a_socket_cannot_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    long = tmp_path / ("a" * 90)
+    long.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(long))
+    with drawing.for_kernels():
+        assert drawing.ADDRESS not in os.environ
+        assert "vegaEmbed" in drawing.bundle()
+
+
 def test_no_process_that_draws_outlives_whoever_started_it() -> None:
     code = "from roi import drawing\nwith drawing.for_kernels():\n    print(drawing.bundle()[:3], flush=True)\n    input()"
     with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as started:
