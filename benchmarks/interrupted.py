@@ -21,7 +21,7 @@ from benchmarks.batch import JOBS, batch, finished
 from tests.test_cluster import dask
 
 
-def begun(folder: Path, wanted: int, running: subprocess.Popen[bytes]) -> None:
+def wait_for(folder: Path, wanted: int, running: subprocess.Popen[bytes]) -> None:
     """Waits until so many reports are finished, or the batch has ended."""
     while running.poll() is None and len(list((folder / "out").glob("*/done.json"))) < wanted:
         time.sleep(0.05)
@@ -35,7 +35,7 @@ def killed(folder: Path, proposals: int, kills: int) -> None:
             wanted = (
                 proposals + 1 if kill == kills else made + max(1, round(chance.uniform(0.2, 1.2) * (proposals - made) / kills))
             )
-            begun(folder, wanted, started)
+            wait_for(folder, wanted, started)
             if started.poll() is None:
                 time.sleep(chance.uniform(0, 1))
                 # What is in the making when it is killed is made again.
@@ -57,7 +57,7 @@ def on_a_cluster(folder: Path, proposals: int, same: Path) -> None:
         client.wait_for_workers(2, timeout=60)
         command = [*batch(folder, proposals), "--cluster", cluster.address]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as started:
-            begun(folder, proposals // 2, started)
+            wait_for(folder, proposals // 2, started)
             cluster.busy(client).kill()
         assert started.returncode == 0
     names = finished(folder)

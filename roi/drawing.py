@@ -23,7 +23,7 @@ from typing import Any
 
 import vl_convert
 
-from roi.processes import LONGEST, running
+from roi.processes import holds_sockets, running
 
 ADDRESS = "ROI_DRAWING"
 """The variable of the environment that holds the address of the socket."""
@@ -71,7 +71,7 @@ def for_kernels() -> Iterator[None]:
     """
     with ExitStack() as held:
         folder = held.enter_context(TemporaryDirectory(prefix="roi-drawing-"))
-        if len(os.fsencode(folder)) <= LONGEST:
+        if holds_sockets(folder):
             held.enter_context(_drawing(str(Path(folder) / "socket")))
         yield
 

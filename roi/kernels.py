@@ -36,7 +36,7 @@ from jupyter_client.provisioning.factory import KernelProvisionerFactory
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 from traitlets import Type, default
 
-from roi.processes import LONGEST, running
+from roi.processes import holds_sockets, running
 
 PROVISIONER = "roi-forked"
 """The entry point under which a kernelspec names `ForkedProvisioner`."""
@@ -257,7 +257,7 @@ class ForkedProvisioner(LocalProvisioner):
         if sys.platform in FORKS and (manager.transport, manager.ip) == ("tcp", localhost()):
             # Between being chosen and being bound a port can go to another process; and nobody else can open these.
             sockets = tempfile.TemporaryDirectory(prefix="roi-kernel-")
-            if len(os.fsencode(sockets.name)) <= LONGEST:
+            if holds_sockets(sockets.name):
                 self._sockets = sockets
                 manager.transport, manager.ip = "ipc", str(Path(sockets.name) / "socket")
             else:

@@ -1,9 +1,16 @@
-"""Processes of ours that this one starts."""
+"""Processes of ours that this one starts, and the sockets through which it speaks with them."""
 
 from __future__ import annotations
 
+import os
+
 LONGEST = 90
 """How long the path of a folder for sockets may be, in bytes: a Unix socket's own has room for about a hundred."""
+
+
+def holds_sockets(folder: str) -> bool:
+    """Whether the path of a folder leaves room for the name of a socket in it."""
+    return len(os.fsencode(folder)) <= LONGEST
 
 
 def running(module: str) -> list[str]:

@@ -401,6 +401,10 @@ def test_the_widget_answers_that_it_is_there():
 # --- what moves the answer ---------------------------------------------------------------------------------------------------
 
 
+def driver_rows(page):
+    return [[cell.strip() for cell in row.locator("th, td").all_inner_texts()] for row in page.locator(".drivers tbody tr").all()]
+
+
 def expected_rows(result):
     rows = []
     for each in drivers(result):
@@ -419,6 +423,7 @@ def test_what_would_have_to_be_true_is_what_python_finds(opened, changes):
     result = roi.evaluate(roi.load("two-region"), changes)
     cells = [cell for row in expected_rows(result) for cell in row]
     expect(page.locator(".drivers tbody :is(th, td)")).to_have_text(cells, use_inner_text=True)
+    assert driver_rows(page) == expected_rows(result)
     assert page.locator(".drivers .within").count() == sum(
         each.flips is not None and each.low <= each.flips <= each.high for each in drivers(result)
     )
