@@ -6,8 +6,6 @@
 328974
 """
 
-import numpy  # noqa: F401  # first, since after pydantic its import takes half as long again
-
 from roi.problems import InputError
 from roi.proposals import Proposal
 from roi.reading import load

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
-from typing import Annotated, Any
 
-import typer
-from typer.core import TyperGroup
+import click
 
 from roi import InputError, __version__
-from roi.terminal import complain, say
+from roi.terminal import complain
 
 EVALUATION, UNCERTAINTY, CHOICE, OUTPUT = (f"roi.commands.{name}" for name in ("evaluation", "uncertainty", "choice", "output"))
 EVIDENCE, REVIEW = "roi.evidence.commands", "roi.review.commands"
@@ -34,37 +32,41 @@ COMMANDS = {
 """The module of each command, in the order of `roi --help`."""
 
 
-class Commands(TyperGroup):
-    """Makes a command when it is asked for: to import them all takes longer than `roi evaluate` takes to answer."""
+class Commands(click.Group):
+    """Imports a command when it is asked for: to import them all takes longer than `roi evaluate` takes to answer."""
 
-    def list_commands(self, ctx: Any) -> list[str]:
+    def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
 
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        if cmd_name in COMMANDS and cmd_name not in self.commands:
-            made: Any = typer.main.get_command(import_module(COMMANDS[cmd_name]).app)
-            # A module holds several commands, or is one with commands of its own.
-            self.commands[cmd_name] = made.commands.get(cmd_name, made)
-        return self.commands.get(cmd_name)
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command: click.Command = getattr(import_module(COMMANDS[cmd_name]), f"{cmd_name}_command")
+        return command
 
-    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        if args[0] not in COMMANDS:
-            # The nearest to it is looked for among those that are made.
-            for name in COMMANDS:
-                self.get_command(ctx, name)
-        return super().resolve_command(ctx, args)
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        try:
+            return super().resolve_command(ctx, args)
+        except click.NoSuchCommand as error:
+            # click looks for the nearest name among the commands that it holds, and it holds none.
+            raise click.NoSuchCommand(error.command_name, possibilities=COMMANDS, ctx=ctx) from None
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            # The exit code that shells know an interrupted program by; click would say that it was aborted, and exit 1.
+            ctx.exit(130)
 
 
-app = typer.Typer(
+@click.group(
     cls=Commands,
-    help="Decide whether a multi-region Kubeflow GPU-training deployment pays back.",
     epilog="PROPOSAL is the path of a YAML file, or the name of a proposal that is shipped, such as two-region.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
 )
+@click.version_option(__version__, message="roi %(version)s", help="Show the version.")
+def app() -> None:
+    """Decide whether a multi-region Kubeflow GPU-training deployment pays back."""
 
 
 def main() -> None:
@@ -79,19 +81,6 @@ def main() -> None:
     except OSError as error:
         complain(": ".join(str(each) for each in (error.filename, error.strerror) if each))
         sys.exit(2)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        say(f"roi {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
-) -> None:
-    pass
 
 
 if __name__ == "__main__":

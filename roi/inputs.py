@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import math
-from datetime import date
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 from ruamel.yaml import YAML
 from ruamel.yaml.error import YAMLError
 
 from roi import amounts, payback, runway, total_cost
 from roi.lines import Model, Variable, lines_of
 from roi.problems import InputError, Problem
+from roi.records import Record, RecordError, Share, SourceDate, read
 from roi.units import Unit
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -22,31 +21,7 @@ INPUTS_FILE = ROOT / "data" / "inputs.yaml"
 PRICE_AGE_DAYS = 180
 
 
-class YearOnly(date):
-    """A year of which no day is known. Its age counts from the first day, the oldest that the figure can be."""
-
-    def isoformat(self) -> str:
-        return f"{self.year}"
-
-    __str__ = isoformat
-
-
-def _source_date(value: Any) -> Any:
-    if isinstance(value, int) and not isinstance(value, bool) and 1900 < value < 2200:
-        return YearOnly(value, 1, 1)
-    if type(value) is date:
-        return value
-    raise ValueError(f"{value!r} is not a date; write it like 2026-10-14, or the year alone where no more is known")
-
-
-SourceDate = Annotated[date, BeforeValidator(_source_date)]
-
-
-class _Record(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
-
-
-class Source(_Record):
+class Source(Record, frozen=True):
     """Where a figure comes from, and whose word it is."""
 
     title: str
@@ -56,16 +31,16 @@ class Source(_Record):
     measured: bool = False
 
 
-class Spread(_Record):
+class Spread(Record, frozen=True):
     """Low and high, the share of outcomes between them, and the shape of the distribution."""
 
     low: float
     high: float
-    covers: float = Field(default=0.8, gt=0, lt=1)
+    covers: Share = 0.8
     shape: str = "triangular"
 
 
-class Input(_Record):
+class Input(Record, frozen=True):
     """One row of `data/inputs.yaml`."""
 
     name: str
@@ -85,8 +60,7 @@ class Input(_Record):
     more: str = ""
     note: str = ""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Input:
+    def check_together(self) -> None:
         Unit.parse(self.unit)
         self.check(self.default)
         low, high, step = self.slider
@@ -96,7 +70,6 @@ class Input(_Record):
             raise ValueError(f"spread {self.spread.low} to {self.spread.high} does not hold the default within the range")
         if self.main and not (self.less and self.more):
             raise ValueError("an input with `main` needs the words `less` and `more` of a break-even sentence")
-        return self
 
     @property
     def display_unit(self) -> str:
@@ -172,27 +145,12 @@ def inputs() -> dict[str, Input]:
             continue
         try:
             # The file's lists become the tuples of the record; everything else must be of its type already.
-            found[name] = Input.model_validate(
-                {"name": name} | {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()}
-            )
-        except ValidationError as error:
-            problems += [Problem(f"{name}: {describe(each)}", str(INPUTS_FILE)) for each in error.errors()]
+            found[name] = read(Input, {"name": name} | {k: tuple(v) if isinstance(v, list) else v for k, v in row.items()})
+        except RecordError as error:
+            problems += [Problem(f"{name}: {each.message}", str(INPUTS_FILE)) for each in error.mistakes]
     if problems:
         raise InputError(problems)
     return found
-
-
-def describe(error: Any) -> str:
-    """A pydantic error as one sentence: the field, what is wrong with it, and what it holds."""
-    field = ".".join(str(part) for part in error["loc"])
-    message = error["msg"].removeprefix("Value error, ")
-    if error["type"] == "value_error":
-        return f"{field}: {message}" if field else message
-    if error["type"] == "missing":
-        return f"{field} is missing"
-    if error["type"] == "extra_forbidden":
-        return f"{field} is not known here"
-    return f"{field}: {message}, not {error['input']!r}"
 
 
 @cache

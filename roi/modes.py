@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from roi.inputs import _Record, inputs
+from roi.inputs import inputs
+from roi.records import Record
 
 if TYPE_CHECKING:
     from roi.proposals import Proposal
@@ -18,7 +19,7 @@ MODES: dict[str, str] = {
 }
 
 
-class Mode(_Record):
+class Mode(Record, frozen=True):
     """How regions work together.
 
     Attributes:

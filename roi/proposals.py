@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any
 
-from roi.inputs import PRICE_AGE_DAYS, SourceDate, _Record, inputs
+from roi.inputs import PRICE_AGE_DAYS, inputs
 from roi.lines import did_you_mean
 from roi.modes import Mode, mode_flags, mode_problems
 from roi.problems import InputError, Problem
+from roi.records import Record, SourceDate
 from roi.uncertain import Correlation, stated_facts
 from roi.values import MovedValue, Value, origin_of, stated_spread
 
@@ -24,7 +25,7 @@ MOST_REGIONS = 12
 """Columns of regions that a page shows side by side."""
 
 
-class Pilot(_Record):
+class Pilot(Record, frozen=True):
     """A measurement before the decision: what it costs, how long it takes, and which uncertain facts are known after it.
 
     Attributes:

@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from pydantic import ValidationError
+from msgspec.structs import replace as with_fields
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq, TaggedScalar
 from ruamel.yaml.constructor import ConstructorError, DuplicateKeyError, RoundTripConstructor
@@ -23,11 +23,12 @@ from ruamel.yaml.scalarfloat import ScalarFloat
 from ruamel.yaml.scalarint import ScalarInt
 from ruamel.yaml.timestamp import TimeStamp
 
-from roi.inputs import ROOT, Input, describe, inputs
+from roi.inputs import ROOT, Input, inputs
 from roi.lines import did_you_mean
 from roi.modes import MODES, Mode, mode_problems
 from roi.problems import InputError, Problem
 from roi.proposals import FLEETS, Pilot, Proposal, share_problems
+from roi.records import RecordError, field_names, read
 from roi.uncertain import Correlation, correlation_problems, stated_facts
 from roi.values import Value, distribution_of
 
@@ -319,12 +320,10 @@ class _Reader:
         if len(self.problems) > problems:
             return None
         try:
-            value = Value.model_validate(fields)
-        except ValidationError as error:
-            for each in error.errors():
-                field = str(each["loc"][0])
-                hint = did_you_mean(field, Value.model_fields) if each["type"] == "extra_forbidden" else ""
-                self.refuse(f"{place}: {row.name}: {describe(each)}{hint}", lines.get(field, line))
+            value = read(Value, fields)
+        except RecordError as error:
+            for each in error.mistakes:
+                self.refuse(f"{place}: {row.name}: {each.message}", lines.get(each.path[0], line))
             return None
         self.spread(row, value, place, line)
         return value
@@ -471,7 +470,7 @@ class _Reader:
             self.refuse(f"pilot is {_plain(raw)!r}; write {example}", _line(document, "pilot"))
             return None
         problems = len(self.problems)
-        self.keys(raw, tuple(Pilot.model_fields), "in a pilot")
+        self.keys(raw, field_names(Pilot), "in a pilot")
         fields = {str(field): _plain(content) for field, content in raw.items()}
         lines = {field: _line(raw, field) for field in raw}
         for field in ("months", "cost", "measures"):
@@ -487,10 +486,10 @@ class _Reader:
         if len(self.problems) > problems:
             return None
         try:
-            return Pilot.model_validate(fields | {"months": int(fields["months"])})
-        except ValidationError as error:
-            for each in error.errors():
-                self.refuse(f"pilot: {describe(each)}", lines.get(each["loc"][0]))
+            return read(Pilot, fields | {"months": int(fields["months"])})
+        except RecordError as error:
+            for each in error.mistakes:
+                self.refuse(f"pilot: {each.message}", lines.get(each.path[0]))
             return None
 
     def mode(self, document: CommentedMap) -> Mode | None:
@@ -499,8 +498,8 @@ class _Reader:
         if raw is None:
             return None
         if isinstance(raw, CommentedMap):
-            self.keys(raw, tuple(Mode.model_fields), "in a mode")
-            fields = {str(field): _plain(content) for field, content in raw.items() if field in Mode.model_fields}
+            self.keys(raw, field_names(Mode), "in a mode")
+            fields = {str(field): _plain(content) for field, content in raw.items() if field in field_names(Mode)}
         else:
             fields = {"kind": _plain(raw)}
         kind = fields.get("kind")
@@ -510,10 +509,10 @@ class _Reader:
             self.refuse(f"mode {given}{hint}", line)
             return None
         try:
-            return Mode.model_validate(fields)
-        except ValidationError as error:
-            for each in error.errors():
-                self.refuse(f"mode: {describe(each)}", line)
+            return read(Mode, fields)
+        except RecordError as error:
+            for each in error.mistakes:
+                self.refuse(f"mode: {each.message}", line)
             return None
 
     def measured(self, raw: Any, facts: list[str] | None, line: int | None) -> tuple[str, ...]:
@@ -536,8 +535,8 @@ class _Reader:
 def _pilot_rows() -> dict[str, Input]:
     """What the numbers of a pilot are checked as: it is waited for, and paid for, as a start is."""
     wait, cost = inputs()["wait"], inputs()["upfront_cost"]
-    months = {"name": "months", "range": (1.0, wait.range[1]), "default": 1.0}
-    return {"months": wait.model_copy(update=months), "cost": cost.model_copy(update={"name": "cost"})}
+    months = with_fields(wait, name="months", range=(1.0, wait.range[1]), default=1.0)
+    return {"months": months, "cost": with_fields(cost, name="cost")}
 
 
 def _share(value: Any) -> float:

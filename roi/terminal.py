@@ -6,7 +6,7 @@ import sys
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-import typer
+import click
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def say(text: str, error: bool = False) -> None:
     """Print text as it is, but for characters that would steer the terminal."""
-    typer.echo(printable(text), err=error)
+    click.echo(printable(text), err=error)
 
 
 def printable(text: str) -> str:

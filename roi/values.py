@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
-from pydantic import Field
+from msgspec import Meta
+from msgspec.structs import asdict
 
 from roi.distributions import Distribution, distribution
-from roi.inputs import Input, SourceDate, _Record
+from roi.inputs import Input
+from roi.records import Record, Share, SourceDate
 
 COVERS, SHAPE = 0.8, "triangular"
 """What low and high mean where nothing is said of it: one value in ten lies below and one above, with a peak at the base."""
 
 
-class Value(_Record):
+class Value(Record, frozen=True):
     """One input's value in a proposal, as far as the file says more than the number.
 
     Attributes:
@@ -30,7 +32,7 @@ class Value(_Record):
     base: float
     low: float | None = None
     high: float | None = None
-    covers: float | None = Field(default=None, gt=0, lt=1)
+    covers: Share | None = None
     shape: str | None = None
     values: tuple[float, ...] = ()
     weights: tuple[float, ...] = ()
@@ -41,10 +43,10 @@ class Value(_Record):
     owner: str = ""
     basis: str = ""
     measured: bool = False
-    count: int | None = Field(default=None, ge=1)
+    count: Annotated[int, Meta(ge=1)] | None = None
 
 
-class MovedValue(Value):
+class MovedValue(Value, frozen=True, kw_only=True):
     """A value that was set by hand, with what the proposal says; its uncertainty moves along with it."""
 
     origin: Value | None
@@ -64,7 +66,7 @@ def origin_of(value: Value | None) -> Value | None:
 def stated_spread(row: Input, value: Value | None) -> dict[str, Any] | None:
     """The arguments of `distribution` that a proposal's value states, or the default's where there is none; None if none does."""
     if value is None:
-        return None if row.spread is None else row.spread.model_dump() | {"base": row.default}
+        return None if row.spread is None else asdict(row.spread) | {"base": row.default}
     if value.values:
         return {"base": value.base, "shape": value.shape, "values": value.values, "weights": value.weights}
     if value.low is None or value.high is None:

@@ -98,11 +98,11 @@ def test_version(run: Run) -> None:
     [
         ([], "Usage: roi"),
         (["evalute", "two-region"], "No such command 'evalute'"),
-        (["evaluate", "two-region", "--jsn"], "No such option: --jsn"),
+        (["evaluate", "two-region", "--jsn"], "No such option '--jsn'"),
         (["evaluate"], "Missing argument 'PROPOSAL'"),
         (["evaluate", "two-region", "published-claim"], "unexpected extra argument"),
         (["report", "two-region"], "Missing option '--output' / '-o'"),
-        (["report", "-o", "out"], "Missing argument 'PROPOSAL'"),
+        (["report", "-o", "out"], "Missing argument 'PROPOSAL...'"),
         (["report", "two-region", "-o", "out", "--jobs", "0"], "Invalid value for '--jobs'"),
         (["export", "two-region"], "there is nothing to write; add --html FILE, --xlsx FILE or --pptx FILE"),
         (["serve", "--port", "70000"], "Invalid value for '--port'"),
@@ -128,8 +128,16 @@ def test_a_reader_that_stops_early_is_no_error() -> None:
     assert done.stderr == ""
 
 
+def test_an_interrupted_command_ends_as_shells_know_it_without_a_word(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("roi.decision.decide", interrupted)
+    assert run("decide", "two-region") == Outcome(130, "", "")
+
+
 def test_evaluating_imports_nothing_heavy() -> None:
-    heavy = {"pandas", "altair", "papermill", "nbconvert", "jinja2", "scipy", "voila", "ipywidgets", "vl_convert", "IPython"}
+    heavy = {"pandas", "altair", "papermill", "nbconvert", "jinja2", "scipy", "voila", "vl_convert", "IPython", "rich"}
     code = (
         "import sys\n"
         "from roi.__main__ import main\n"

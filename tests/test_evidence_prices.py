@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from roi.evidence.evidence import Evidence
 from roi.evidence.prices import EGRESS_PRICES, GPU_PRICES, egress_prices, gpu_machines, read
-from roi.inputs import YearOnly
 from roi.problems import InputError
+from roi.records import YearOnly
 from tests.mutations import mutated
 
 HEAD = "InstanceType,AcceleratorName,AcceleratorCount,vCPUs,MemoryGiB,Price,SpotPrice,Region,AvailabilityZone,GpuInfo\n"

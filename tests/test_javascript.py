@@ -5,6 +5,7 @@ import math
 from dataclasses import replace
 from datetime import date
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
@@ -287,7 +288,7 @@ def uncertain_proposals(draw: st.DrawFn) -> Proposal:
     def spread(row: Input, value: Value) -> Value:
         reach = draw(st.sampled_from([0.0, 0.0, 0.1, 0.7])) * max(abs(value.base), 1.0)
         low, high = max(value.base - reach, row.range[0]), min(value.base + 2 * reach, row.range[1])
-        return value if row.chosen or row.whole or low == high else value.model_copy(update={"low": low, "high": high})
+        return value if row.chosen or row.whole or low == high else msgspec.structs.replace(value, low=low, high=high)
 
     found = draw(proposals())
     inner = {name: spread(inputs()[name], value) for name, value in found.inputs.items()}

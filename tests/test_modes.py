@@ -74,7 +74,7 @@ def test_regions_that_synchronise_take_time_and_send(mode, inputs):
         ("mode: [placement_only]", "ramp: 3", "", "mode is ['placement_only'], which is none; did you mean"),
         ("mode: true", "ramp: 3", "", "mode is True, which is none; write one of"),
         ("mode: {kind: low_comm, why: x}", "steps_per_sync: 9", "", "'why' is not known in a mode"),
-        ("mode: {kind: low_comm, reason: 3}", "steps_per_sync: 9", "", "mode: reason: Input should be a valid string, not 3"),
+        ("mode: {kind: low_comm, reason: 3}", "steps_per_sync: 9", "", "mode: reason is 3; write words"),
     ],
 )
 def test_what_contradicts_itself_is_refused_with_its_line(mode, inputs, site, message):

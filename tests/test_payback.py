@@ -2,6 +2,7 @@
 
 import math
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given
@@ -312,7 +313,7 @@ def test_a_region_split_in_two_bills_the_same(proposal):
     whole = proposal.with_values(per_region)
     parts = dict(whole.sites[fleet])
     site = parts.pop(region)
-    half = site["share"].model_copy(update={"base": site["share"].base / 2})
+    half = msgspec.structs.replace(site["share"], base=site["share"].base / 2)
     parts |= {f"{region}-a": site | {"share": half}, f"{region}-b": site | {"share": half}}
     split = type(whole)(whole.key, whole.name, whole.owner, whole.decision, whole.inputs, whole.sites | {fleet: parts})
     assert close(Result(split).net_gain, Result(whole).net_gain, size(Result(whole)) * 60)

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from roi.__main__ import app
 from roi.problems import InputError
@@ -483,25 +483,29 @@ CHANGES = [
         "threshold: 5\n    minimum",
         "gate: cost: threshold is 5, which is no share below 1; 5 % is 0.05",
     ),
-    ("threshold: 200", "threshold: two", "gate: latency: threshold: Input should be a valid number, not 'two'"),
-    ("threshold: 200", "threshold: .inf", "gate: latency: threshold: Input should be a finite number"),
+    ("threshold: 200", "threshold: two", "gate: latency: threshold is 'two'; write a number"),
+    ("threshold: 200", "threshold: .inf", "gate: latency: threshold is inf; write a number"),
     ("threshold: 200", "threshold: 0", "write a number above zero"),
     ("threshold: 200", "treshold: 200", "treshold is not known here; did you mean threshold?"),
     ("unit: ms", "unit: s", "gate: latency: unit is 's'; write 'ms'"),
     ("passes: above", "passes: under", "utilisation passes above its threshold"),
     ("statistic: p95", "statistic: average", "write p1 to p99, or time_weighted_mean"),
     ("statistic: coefficient_of_variation", "statistic: p95", "write coefficient_of_variation"),
-    ("coverage: 0.9", "coverage: 90", "gate: utilisation: minimum.coverage: Input should be less than or equal to 1, not 90"),
+    ("coverage: 0.9", "coverage: 90", "gate: utilisation: minimum.coverage is 90; write a number above 0 and at most 1"),
     ("days: 14", "days: 1", "one day has no deviation"),
     ("  utilisation:", "  utilization:", "'utilization' is not measured; did you mean utilisation?"),
-    ("weight: 2", "weight: 0", "scorecard: cost_efficiency: weight: Input should be greater than or equal to 0.001, not 0"),
-    ("weight: 2", "weight: 1e308", "scorecard: cost_efficiency: weight: Input should be less than or equal to 1000, not 1e+308"),
+    ("weight: 2", "weight: 0", "scorecard: cost_efficiency: weight is 0; write a number at least 0.001 and at most 1000"),
+    (
+        "weight: 2",
+        "weight: 1e308",
+        "scorecard: cost_efficiency: weight is 1e+308; write a number at least 0.001 and at most 1000",
+    ),
     ("threshold: 1\n", "threshold: 85\n", "checklist: quota: threshold is 85, outside the range 0 to 10; 85 % is 0.85"),
     ("threshold: 0.5\n", "threshold: 50\n", "checklist: spot_share: threshold is 50, outside the range 0 to 1; 50 % is 0.5"),
     ("\ngate:\n", "\ngates:\n", "'gates' is not known in a file of criteria; did you mean gate?"),
     ("scorecard:\n", "scorecard: 3\nother:\n", "scorecard is empty or missing"),
     ("    label: Utilisation\n", "    label: Utilisation\n    label: Again\n", "'label' is given twice"),
-    ("date: 2026-06-24", "date: June", "is not a date; write it like 2026-10-14"),
+    ("date: 2026-06-24", "date: June", "date is 'June'; write a date without quotes, like 2026-10-14"),
     ("unit: minute", "unit: minute*", "cannot read the unit"),
     ("label: Utilisation", "label: !!python/name:os.system x", "YAML tag"),
     ("\ngate:\n", "\ngate: [\n", "is not YAML"),

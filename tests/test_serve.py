@@ -284,6 +284,13 @@ def test_the_page_has_its_style_before_its_kernel_and_no_chart_is_wider_than_its
     seen.page.wait_for_selector('[data-role="intake"]:not([hidden])')
 
 
+def test_the_app_is_no_wider_than_a_phone(look, plain):
+    """Neither as the server sends it nor with what its kernel puts on it, where the longest list of choices is wider."""
+    seen = look(plain)
+    seen.page.set_viewport_size({"width": 390, "height": 844})
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
 def test_the_number_is_there_before_the_kernel_which_waits_until_the_board_is_drawn(plain):
     with closing(HTTPConnection(plain.host, timeout=60)) as connection:
         connection.request("GET", plain.base, headers={"Accept": "text/html"})

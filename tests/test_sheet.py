@@ -6,6 +6,7 @@ import re
 import zipfile
 
 import formulas
+import msgspec
 import openpyxl
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
@@ -174,7 +175,7 @@ def hostile_proposal():
         fleet: {f"{text} {fleet}": values for text, values in zip(HOSTILE, sites.values(), strict=False)}
         for fleet, sites in plain.sites.items()
     }
-    value = plain.inputs["value_per_release_day"].model_copy(update={"source": HOSTILE[0], "owner": HOSTILE[1]})
+    value = msgspec.structs.replace(plain.inputs["value_per_release_day"], source=HOSTILE[0], owner=HOSTILE[1])
     return Proposal("hostile", " ".join(HOSTILE), HOSTILE[1], HOSTILE[2], {"value_per_release_day": value}, regions)
 
 
@@ -223,7 +224,7 @@ def test_more_than_a_page_of_regions_is_no_problem():
     plain = roi.load("published-claim")
     (values,) = plain.sites["proposed"].values()
     share = roi.load("two-region").sites["proposed"]["us-central1"]["share"]
-    many = {f"region-{number}": values | {"share": share.model_copy(update={"base": 1 / 40})} for number in range(40)}
+    many = {f"region-{number}": values | {"share": msgspec.structs.replace(share, base=1 / 40)} for number in range(40)}
     proposal = Proposal("many", plain.name, plain.owner, plain.decision, plain.inputs, {**plain.sites, "proposed": many})
     assert_agrees(openpyxl.load_workbook(io.BytesIO(workbook(proposal)), data_only=True), Result(proposal))
 

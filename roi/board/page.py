@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import msgspec
 from markupsafe import Markup
-from pydantic import BaseModel
 
 import roi
 from roi import amounts, charts, drawing, words
@@ -26,6 +26,7 @@ from roi.inputs import Input, inputs, model
 from roi.javascript import module
 from roi.modes import mode_rules
 from roi.proposals import Proposal
+from roi.records import Record
 from roi.results import Result
 from roi.simulate import DRAWS_ON_A_PAGE, SEED, STEPS, on_a_page
 from roi.typeset import mathml
@@ -224,7 +225,7 @@ def payload(
                 "display_unit": row.display_unit,
                 "axis": row.axis,
                 "default": row.default,
-                "spread": row.spread and row.spread.model_dump(),
+                "spread": row.spread and msgspec.structs.asdict(row.spread),
                 "range": row.range,
                 "slider": row.slider,
                 "whole": row.whole,
@@ -307,9 +308,9 @@ def _described(proposal: Proposal) -> dict[str, Any]:
     }
 
 
-def _plain(record: BaseModel) -> dict[str, Any]:
+def _plain(record: Record) -> Any:
     """What a file says in a record, as data."""
-    return {k: str(v) if isinstance(v, date) else v for k, v in record.model_dump(exclude_defaults=True).items()}
+    return msgspec.to_builtins(record, enc_hook=str)
 
 
 @cache

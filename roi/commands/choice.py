@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import textwrap
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
+import click
 
 from roi import InputError, load, report
 from roi.problems import Problem
-from roi.settings import Json, OneProposal, Proposals, Settings, changed_by
+from roi.settings import (
+    changed_by,
+    draws_option,
+    json_option,
+    proposal_argument,
+    proposals_argument,
+    seed_option,
+    settings_option,
+)
 from roi.terminal import printable, say, say_columns, show
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command("decide")
-def decide_(
-    proposal: OneProposal,
-    settings: Settings = None,
-    json: Json = False,
-) -> None:
+@click.command()
+@proposal_argument
+@settings_option
+@json_option
+def decide_command(proposal: str, settings: tuple[str, ...], json: bool) -> None:
     """The decision in a few lines: what to do, what would reverse that, how sure it is and what to measure first."""
     from roi import decision
 
@@ -33,18 +37,18 @@ def decide_(
         say(sentence)
 
 
-@app.command("alternatives")
-def alternatives_(
-    proposal: OneProposal,
-    others: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="OTHER", help="Other proposals, each in this one's world. raise-utilisation by default."),
-    ] = None,
-    settings: Settings = None,
-    later: Annotated[int, typer.Option(help="By how many months a later start is later.")] = 6,
-    draws: Annotated[int, typer.Option(help="How many draws of the uncertain inputs.")] = 8192,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object; what is not defined is null.")] = False,
+@click.command()
+@proposal_argument
+@click.argument(
+    "others", nargs=-1, metavar="[OTHER]...", help="Other proposals, each in this one's world. raise-utilisation by default."
+)
+@settings_option
+@click.option("--later", default=6, help="By how many months a later start is later.")
+@draws_option
+@seed_option
+@click.option("--json", is_flag=True, help="Print one JSON object; what is not defined is null.")
+def alternatives_command(
+    proposal: str, others: tuple[str, ...], settings: tuple[str, ...], later: int, draws: int, seed: int, json: bool
 ) -> None:
     """Do nothing, start now, start later, measure first, or do something else: present values and odds side by side."""
     from rich import box
@@ -53,7 +57,7 @@ def alternatives_(
     from roi.alternatives import COLUMNS, alternatives, cost_of_waiting, rows, sentences, switching_input
 
     changed = changed_by(proposal, settings)
-    twice = [each for index, each in enumerate(others or []) if each in (others or [])[:index]]
+    twice = [each for index, each in enumerate(others) if each in others[:index]]
     if twice:
         raise InputError([Problem(f"{twice[0]} is named twice; name each alternative once", "OTHER")])
     found = alternatives(changed, [load(each) for each in others] if others else None, draws, seed, later)
@@ -75,19 +79,25 @@ def alternatives_(
         say(sentence)
 
 
-@app.command("portfolio")
-def portfolio_(
-    proposals: Proposals,
-    budget: Annotated[str, typer.Option(metavar="USD", help="The most that may be out of pocket, such as 3000000, 3M or $3M.")],
-    exclusive: Annotated[
-        list[str] | None, typer.Option(metavar="A,B", help="Take at most one of these, named as given; repeatable.")
-    ] = None,
-    independent: Annotated[
-        list[str] | None,
-        typer.Option(metavar="A,B", help="Add the gains of these up, although they change the same fleet; repeatable."),
-    ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same odds.")] = 1,
-    json: Json = False,
+@click.command()
+@proposals_argument
+@click.option("--budget", required=True, metavar="USD", help="The most that may be out of pocket, such as 3000000, 3M or $3M.")
+@click.option("--exclusive", multiple=True, metavar="A,B", help="Take at most one of these, named as given; repeatable.")
+@click.option(
+    "--independent",
+    multiple=True,
+    metavar="A,B",
+    help="Add the gains of these up, although they change the same fleet; repeatable.",
+)
+@click.option("--seed", default=1, help="The same seed gives the same odds.")
+@json_option
+def portfolio_command(
+    proposals: tuple[str, ...],
+    budget: str,
+    exclusive: tuple[str, ...],
+    independent: tuple[str, ...],
+    seed: int,
+    json: bool,
 ) -> None:
     """Which of several proposals to fund: the set with the highest net present value within a budget.
 
@@ -100,7 +110,7 @@ def portfolio_(
         limit = read_budget(budget)
     except ValueError as error:
         raise InputError([Problem(str(error), "--budget")]) from error
-    apart, added = ([each.split(",") for each in given or []] for given in (exclusive, independent))
+    apart, added = ([each.split(",") for each in given] for given in (exclusive, independent))
     found = fund(read(proposals), limit, apart, added, seed)
     if json:
         say(report.as_json(contents(found)))

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
+import click
 
 from roi import InputError, Proposal, Result, load, report
 from roi.inputs import model
 from roi.problems import Problem
-from roi.settings import Json, OneProposal, Proposals, Settings, changed_by
+from roi.settings import changed_by, json_option, proposal_argument, proposals_argument, settings_option
 from roi.terminal import complain, say, say_columns
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command()
-def check(proposals: Proposals) -> None:
+@click.command()
+@proposals_argument
+def check_command(proposals: tuple[str, ...]) -> None:
     """Check proposals and say what is wrong or odd.
 
     All that is wrong is said in one go, with file and line, and the command exits 2.
@@ -30,16 +29,15 @@ def check(proposals: Proposals) -> None:
     for error in bad.values():
         complain(str(error))
     if bad:
-        raise typer.Exit(2)
+        raise click.exceptions.Exit(2)
 
 
-@app.command("evaluate")
-def evaluate_(
-    proposal: OneProposal,
-    settings: Settings = None,
-    explain: Annotated[str, typer.Option(metavar="NAME", help="Show where this number comes from instead.")] = "",
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object; infinite and undefined values are null.")] = False,
-) -> None:
+@click.command()
+@proposal_argument
+@settings_option
+@click.option("--explain", default="", show_default=False, metavar="NAME", help="Show where this number comes from instead.")
+@click.option("--json", is_flag=True, help="Print one JSON object; infinite and undefined values are null.")
+def evaluate_command(proposal: str, settings: tuple[str, ...], explain: str, json: bool) -> None:
     """Evaluate a proposal: the verdict and every line of the model."""
     result = Result(changed_by(proposal, settings))
     if explain:
@@ -54,12 +52,11 @@ def evaluate_(
         _print(result)
 
 
-@app.command("compare")
-def compare_(
-    first: Annotated[str, typer.Argument(metavar="PROPOSAL", help="The one to start from.")],
-    second: Annotated[str, typer.Argument(metavar="OTHER", help="The one to arrive at.")],
-    json: Json = False,
-) -> None:
+@click.command()
+@click.argument("first", metavar="PROPOSAL", help="The one to start from.")
+@click.argument("second", metavar="OTHER", help="The one to arrive at.")
+@json_option
+def compare_command(first: str, second: str, json: bool) -> None:
     """Why the answer changed: what each difference does to the net gain, one after another."""
     from roi import amounts
     from roi.compare import bridge
@@ -77,7 +74,7 @@ def compare_(
         say("No number differs, but how sure the numbers are does, or what a pilot measures; `roi decide` of each shows it.")
 
 
-def _load_each(proposals: list[str]) -> tuple[dict[str, Proposal], dict[str, InputError]]:
+def _load_each(proposals: Sequence[str]) -> tuple[dict[str, Proposal], dict[str, InputError]]:
     """The proposals that are good and what is wrong with the others, by path or name as given."""
     good, bad = {}, {}
     for given in proposals:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from roi import InputError, Result, load, report
 from roi.files import write_whole
-from roi.settings import Cluster, OneProposal
+from roi.settings import FILE, Whole, cluster_option, proposal_argument
 from roi.terminal import complain, printable, say, show
 
 if TYPE_CHECKING:
@@ -19,39 +19,41 @@ if TYPE_CHECKING:
 
 JOBS, USUAL = min(os.cpu_count() or 1, 4), "as many as there are processors, 4 at most"
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command()
-def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="The port to listen on; 0 takes a free one.")] = 8866,
-    ip: Annotated[str, typer.Option(help="The address to listen on; 0.0.0.0 lets others in.")] = "127.0.0.1",
-    token: Annotated[str, typer.Option(help="Ask every viewer for this token.")] = "",
-    base_url: Annotated[str, typer.Option(help="The path under which a proxy serves the app.")] = "/",
-    pool: Annotated[int, typer.Option(min=0, help="How many kernels to keep ready for the next viewers.")] = 2,
-) -> None:
+@click.command()
+@click.option("--port", type=Whole(0, 65535), default=8866, help="The port to listen on; 0 takes a free one.")
+@click.option("--ip", default="127.0.0.1", help="The address to listen on; 0.0.0.0 lets others in.")
+@click.option("--token", default="", show_default=False, help="Ask every viewer for this token.")
+@click.option("--base-url", default="/", help="The path under which a proxy serves the app.")
+@click.option("--pool", type=Whole(min=0), default=2, help="How many kernels to keep ready for the next viewers.")
+def serve_command(port: int, ip: str, token: str, base_url: str, pool: int) -> None:
     """Serve the director's app."""
     from roi import serve as server
 
     server.serve(port=port, ip=ip, token=token, base_url=base_url, pool=pool)
 
 
-@app.command("report")
-def report_(
-    proposals: Annotated[
-        list[str], typer.Argument(metavar="PROPOSAL", help="YAML files, shipped proposals' names, or CSV files of one a line.")
-    ],
-    output: Annotated[
-        str, typer.Option("--output", "-o", metavar="DIR", help="The folder that receives the reports, or a URL such as s3://...")
-    ],
-    jobs: Annotated[int, typer.Option(min=1, help="How many reports to make at once.", show_default=USUAL)] = JOBS,
-    address: Cluster = "",
-    sweep: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=FROM:TO:STEP", help="A report for each value of an input; repeatable, for every combination."),
-    ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Make reports again that are finished.")] = False,
-) -> None:
+@click.command()
+@click.argument(
+    "proposals",
+    nargs=-1,
+    required=True,
+    metavar="PROPOSAL...",
+    help="YAML files, shipped proposals' names, or CSV files of one a line.",
+)
+@click.option(
+    "--output", "-o", required=True, metavar="DIR", help="The folder that receives the reports, or a URL such as s3://..."
+)
+@click.option("--jobs", type=Whole(min=1), default=JOBS, show_default=USUAL, help="How many reports to make at once.")
+@cluster_option
+@click.option(
+    "--sweep",
+    multiple=True,
+    metavar="NAME=FROM:TO:STEP",
+    help="A report for each value of an input; repeatable, for every combination.",
+)
+@click.option("--force", is_flag=True, help="Make reports again that are finished.")
+def report_command(proposals: tuple[str, ...], output: str, jobs: int, address: str, sweep: tuple[str, ...], force: bool) -> None:
     """Write reports, and an index that compares them.
 
     Each proposal gets a folder in DIR with report.html, report.ipynb, workbook.xlsx and results.json. A proposal that
@@ -61,7 +63,7 @@ def report_(
     from roi import batch
     from roi.store import opened
 
-    orders, bad = batch.read(proposals, sweep or [])
+    orders, bad = batch.read(proposals, sweep)
     for error in bad.values():
         complain(str(error))
     outcomes = {given: batch.Outcome("failed", why=str(error)) for given, error in bad.items()}
@@ -82,16 +84,15 @@ def report_(
         say(f"{index}: all {len(results)} side by side")
     if refused := [given for given, outcome in outcomes.items() if outcome.why]:
         complain(f"{len(refused)} of {len(outcomes)} failed: {', '.join(refused)}")
-        raise typer.Exit(2)
+        raise click.exceptions.Exit(2)
 
 
-@app.command()
-def export(
-    proposal: OneProposal,
-    html: Annotated[Path | None, typer.Option("--html", metavar="FILE", help="The page, as one self-contained file.")] = None,
-    xlsx: Annotated[Path | None, typer.Option("--xlsx", metavar="FILE", help="A workbook with live formulas.")] = None,
-    pptx: Annotated[Path | None, typer.Option("--pptx", metavar="FILE", help="Three slides with native charts.")] = None,
-) -> None:
+@click.command()
+@proposal_argument
+@click.option("--html", type=FILE, metavar="FILE", help="The page, as one self-contained file.")
+@click.option("--xlsx", type=FILE, metavar="FILE", help="A workbook with live formulas.")
+@click.option("--pptx", type=FILE, metavar="FILE", help="Three slides with native charts.")
+def export_command(proposal: str, html: Path | None, xlsx: Path | None, pptx: Path | None) -> None:
     """Write a proposal as one file of each kind that is named, without running a notebook."""
     loaded = load(proposal)
     if not (html or xlsx or pptx):

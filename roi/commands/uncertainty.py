@@ -4,29 +4,41 @@ from __future__ import annotations
 
 import math
 from dataclasses import asdict
-from typing import Annotated
 
-import typer
+import click
 
 from roi import InputError, Result, report
 from roi.inputs import inputs
 from roi.lines import did_you_mean
 from roi.problems import Problem
-from roi.settings import Cluster, Json, OneProposal, Settings, changed_by
+from roi.settings import (
+    Whole,
+    changed_by,
+    cluster_option,
+    draws_option,
+    json_option,
+    proposal_argument,
+    seed_option,
+    settings_option,
+)
 from roi.terminal import say, say_columns
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
 
-
-@app.command("simulate")
-def simulate_(
-    proposal: OneProposal,
-    settings: Settings = None,
-    draws: Annotated[int, typer.Option(help="How many draws of the uncertain inputs.")] = 8192,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
-    jobs: Annotated[int, typer.Option(min=1, help="How many blocks to compute at once; the answer does not depend on it.")] = 1,
-    address: Cluster = "",
-    json: Json = False,
+@click.command()
+@proposal_argument
+@settings_option
+@draws_option
+@seed_option
+@click.option(
+    "--jobs",
+    type=Whole(min=1),
+    default=1,
+    help="How many blocks to compute at once; the answer does not depend on it.",
+)
+@cluster_option
+@json_option
+def simulate_command(
+    proposal: str, settings: tuple[str, ...], draws: int, seed: int, jobs: int, address: str, json: bool
 ) -> None:
     """The odds of a gain, over the plausible ranges of the inputs."""
     from roi import amounts, words
@@ -55,19 +67,26 @@ def simulate_(
         say(f"Moves together: {' and '.join(each.between)}, with a correlation of {each.coefficient:g}.")
 
 
-@app.command("breakeven")
-def breakeven_(
-    proposal: OneProposal,
-    settings: Settings = None,
-    names: Annotated[
-        list[str] | None, typer.Option("--input", metavar="NAME", help="An input; repeatable. The main ones by default.")
-    ] = None,
-    both: Annotated[
-        tuple[str, str] | None,
-        typer.Option("--pair", metavar="FIRST SECOND", help="Instead, the SECOND input that it takes for values of the FIRST."),
-    ] = None,
-    target: Annotated[float, typer.Option(help="The net gain to be met, in USD.")] = 0.0,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object: every crossing of each input.")] = False,
+@click.command()
+@proposal_argument
+@settings_option
+@click.option("--input", "names", multiple=True, metavar="NAME", help="An input; repeatable. The main ones by default.")
+@click.option(
+    "--pair",
+    "both",
+    nargs=2,
+    metavar="FIRST SECOND",
+    help="Instead, the SECOND input that it takes for values of the FIRST.",
+)
+@click.option("--target", default=0.0, help="The net gain to be met, in USD.")
+@click.option("--json", is_flag=True, help="Print one JSON object: every crossing of each input.")
+def breakeven_command(
+    proposal: str,
+    settings: tuple[str, ...],
+    names: tuple[str, ...],
+    both: tuple[str, str] | None,
+    target: float,
+    json: bool,
 ) -> None:
     """What would have to be true: the values at which the net gain meets a target."""
     from roi import words
@@ -82,7 +101,7 @@ def breakeven_(
             else f"'{name}' is not an input{did_you_mean(name, known)}",
             option,
         )
-        for option, given in (("--input", names or ()), ("--pair", both or ()))
+        for option, given in (("--input", names), ("--pair", both or ()))
         for name in given
         if name not in known
     ]
@@ -126,14 +145,13 @@ def _print_pair(result: Result, first: str, second: str, target: float, json: bo
     say(f"Now {one.show(result[first])} and {other.show(result[second])}.")
 
 
-@app.command("information")
-def information_(
-    proposal: OneProposal,
-    settings: Settings = None,
-    draws: Annotated[int, typer.Option(help="How many draws of the uncertain inputs.")] = 8192,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object: what every fact is worth, in USD.")] = False,
-) -> None:
+@click.command()
+@proposal_argument
+@settings_option
+@draws_option
+@seed_option
+@click.option("--json", is_flag=True, help="Print one JSON object: what every fact is worth, in USD.")
+def information_command(proposal: str, settings: tuple[str, ...], draws: int, seed: int, json: bool) -> None:
     """What to measure first: what knowing a fact before the decision is worth at most.
 
     The decision is to fund or to do nothing, and what it gains is the net gain, which is not discounted.
@@ -151,18 +169,15 @@ def information_(
     say(f"Worth at most, in net gain, not discounted, of funding or doing nothing; {found.draws:,} draws, seed {found.seed}.")
 
 
-@app.command("sensitivity")
-def sensitivity_(
-    proposal: OneProposal,
-    settings: Settings = None,
-    method: Annotated[
-        str | None, typer.Option(help="sobol, or where facts are correlated pawn or delta. By default what suits the proposal.")
-    ] = None,
-    draws: Annotated[
-        int | None, typer.Option(help="How many draws of each fact, a power of 2 for sobol. By default what the method needs.")
-    ] = None,
-    seed: Annotated[int, typer.Option(help="The same seed gives the same answer.")] = 1,
-    json: Annotated[bool, typer.Option("--json", help="Print one JSON object: every measure of every fact.")] = False,
+@click.command()
+@proposal_argument
+@settings_option
+@click.option("--method", help="sobol, or where facts are correlated pawn or delta. By default what suits the proposal.")
+@click.option("--draws", type=int, help="How many draws of each fact, a power of 2 for sobol. By default what the method needs.")
+@seed_option
+@click.option("--json", is_flag=True, help="Print one JSON object: every measure of every fact.")
+def sensitivity_command(
+    proposal: str, settings: tuple[str, ...], method: str | None, draws: int | None, seed: int, json: bool
 ) -> None:
     """Which facts the spread of the net gain comes from: the share of its variance that goes with each, alone and in all."""
     from roi import words

@@ -10,7 +10,7 @@ from decimal import Context, Decimal
 from functools import lru_cache
 from typing import NamedTuple
 
-from roi.inputs import YearOnly
+from roi.records import YearOnly
 
 EXACT = Context(prec=60)
 """Arithmetic in which sums of accepted numbers never round: each has at most 15 digits before the point and 30 after it."""

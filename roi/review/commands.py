@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
-from roi.settings import Json, OneProposal, Settings, changed_by
+from roi.settings import FILE, changed_by, json_option, proposal_argument, settings_option
 from roi.terminal import say, say_columns
 
 if TYPE_CHECKING:
     from roi.review.tco import Table
 
-app = typer.Typer(add_completion=False, rich_markup_mode=None)
-
-Html = Annotated[Path | None, typer.Option("--html", metavar="FILE", help="Write it as one page instead, which prints.")]
+html_option = click.option("--html", type=FILE, metavar="FILE", help="Write it as one page instead, which prints.")
 
 
-@app.command("tco")
-def tco_(proposal: OneProposal, settings: Settings = None, html: Html = None, json: Json = False) -> None:
+@click.command()
+@proposal_argument
+@settings_option
+@html_option
+@json_option
+def tco_command(proposal: str, settings: tuple[str, ...], html: Path | None, json: bool) -> None:
     """Total cost of ownership: what each part of the two bills costs a month, a run, a release and a million tokens."""
     from roi.report import as_json
     from roi.results import Result
@@ -44,8 +45,12 @@ def tco_(proposal: OneProposal, settings: Settings = None, html: Html = None, js
         _print_below(notes(result), result.flags)
 
 
-@app.command("pitch")
-def pitch_(proposal: OneProposal, settings: Settings = None, html: Html = None, json: Json = False) -> None:
+@click.command()
+@proposal_argument
+@settings_option
+@html_option
+@json_option
+def pitch_command(proposal: str, settings: tuple[str, ...], html: Path | None, json: bool) -> None:
     """For a board: the bill as GPUs grow from 8 to 128, and until when cash lasts with the deployment and without it."""
     from roi.report import as_json
     from roi.results import Result
@@ -69,14 +74,11 @@ def pitch_(proposal: OneProposal, settings: Settings = None, html: Html = None, 
         _print_below(notes(found), result.flags)
 
 
-@app.command("audit")
-def audit_(
-    file: Annotated[
-        Path | None, typer.Argument(metavar="FILE", help="A YAML file of claims; without one, the claims that are shipped.")
-    ] = None,
-    html: Html = None,
-    json: Json = False,
-) -> None:
+@click.command()
+@click.argument("file", type=FILE, required=False, help="A YAML file of claims; without one, the claims that are shipped.")
+@html_option
+@json_option
+def audit_command(file: Path | None, html: Path | None, json: bool) -> None:
     """Published claims: the arithmetic of each by units, what would have to be true, and the verdict that follows."""
     from roi.report import as_json
     from roi.review.claims import HEADINGS, NOTES, as_data, audit
@@ -120,35 +122,39 @@ def _print_wrapped(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     Console(width=width, markup=False, emoji=False, highlight=False).print(table)
 
 
-@app.command("scaling")
-def scaling_(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="FILE",
-            help="Tables with the columns gpus and minutes, or MLPerf logs, as 64=FILE where a log does not say its GPUs. "
-            "Without any, the published times that are shipped.",
-        ),
-    ] = None,
-    gpu_price: Annotated[float | None, typer.Option(help="USD per GPU-hour; by default that of the inputs.")] = None,
-    queue_minutes: Annotated[float, typer.Option(help="Minutes in the queue on the smallest count of GPUs.")] = 0.0,
-    start_minutes: Annotated[float, typer.Option(help="Minutes of starting up on the smallest count of GPUs.")] = 0.0,
-    growth_per_node: Annotated[
-        float, typer.Option(help="By what share both grow for each further node, such as 0.05 for 5 %.")
-    ] = 0.0,
-    gpus_per_node: Annotated[int | None, typer.Option(help="By default what the files say, or else 8.")] = None,
-    deadline: Annotated[
-        float | None, typer.Option(metavar="HOURS", help="The cheapest count that is done within so many hours.")
-    ] = None,
-    html: Html = None,
-    json: Json = False,
+@click.command()
+@click.argument(
+    "files",
+    nargs=-1,
+    metavar="[FILE]...",
+    help="Tables with the columns gpus and minutes, or MLPerf logs, as 64=FILE where a log does not say its GPUs. "
+    "Without any, the published times that are shipped.",
+)
+@click.option("--gpu-price", type=float, help="USD per GPU-hour; by default that of the inputs.")
+@click.option("--queue-minutes", default=0.0, help="Minutes in the queue on the smallest count of GPUs.")
+@click.option("--start-minutes", default=0.0, help="Minutes of starting up on the smallest count of GPUs.")
+@click.option("--growth-per-node", default=0.0, help="By what share both grow for each further node, such as 0.05 for 5 %.")
+@click.option("--gpus-per-node", type=int, help="By default what the files say, or else 8.")
+@click.option("--deadline", type=float, metavar="HOURS", help="The cheapest count that is done within so many hours.")
+@html_option
+@json_option
+def scaling_command(
+    files: tuple[str, ...],
+    gpu_price: float | None,
+    queue_minutes: float,
+    start_minutes: float,
+    growth_per_node: float,
+    gpus_per_node: int | None,
+    deadline: float | None,
+    html: Path | None,
+    json: bool,
 ) -> None:
     """Time and cost against the number of GPUs: speed-up, efficiency, the laws that fit, the cheapest count for a deadline."""
     from roi.report import as_json
     from roi.review.scaling import Terms, answer, as_data, flags, headline, notes, scaling, sentences, table
 
     terms = Terms(gpu_price, queue_minutes, start_minutes, growth_per_node, gpus_per_node, deadline)
-    found = scaling(files or (), terms)
+    found = scaling(files, terms)
     if html:
         from roi.review.scaling_view import section
 
@@ -168,24 +174,20 @@ def scaling_(
         _print_below(notes(found), flags(found))
 
 
-@app.command("readiness")
-def readiness_(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(
-            metavar="[QUANTITY=]FILE",
-            help="Tables, range queries of Prometheus, OpenCost's allocations; what one holds may stand before it, as in "
-            "utilisation=gpus.json or latency_ms=steps.json.",
-        ),
-    ] = None,
-    answers: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Answers to the checklist, and scores from 0 to 1 for the scorecard.")
-    ] = None,
-    thresholds: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Other thresholds, items and weights, as in data/readiness.yaml.")
-    ] = None,
-    html: Html = None,
-    json: Json = False,
+@click.command()
+@click.argument(
+    "files",
+    nargs=-1,
+    metavar="[[QUANTITY=]FILE]...",
+    help="Tables, range queries of Prometheus, OpenCost's allocations; what one holds may stand before it, as in "
+    "utilisation=gpus.json or latency_ms=steps.json.",
+)
+@click.option("--answers", type=FILE, metavar="FILE", help="Answers to the checklist, and scores from 0 to 1 for the scorecard.")
+@click.option("--thresholds", type=FILE, metavar="FILE", help="Other thresholds, items and weights, as in data/readiness.yaml.")
+@html_option
+@json_option
+def readiness_command(
+    files: tuple[str, ...], answers: Path | None, thresholds: Path | None, html: Path | None, json: bool
 ) -> None:
     """Is it ready for production? A gate of latency, utilisation and cost variance, a checklist and a weighted scorecard.
 
@@ -198,7 +200,7 @@ def readiness_(
     from roi.review.readiness_series import read
 
     asked = criteria(thresholds or SHIPPED)
-    found = readiness.evaluate(asked, read(files or ()), read_answers(answers, asked) if answers else NONE)
+    found = readiness.evaluate(asked, read(files), read_answers(answers, asked) if answers else NONE)
     if html:
         from roi.review.readiness_view import section
 
@@ -213,44 +215,52 @@ def readiness_(
         _print_below(readiness.notes(found), found.flags)
 
 
-class TimeUnit(StrEnum):
-    """The units of times in a job list."""
-
-    s = "s"
-    min = "min"
-    h = "h"
-
-
-@app.command("policy")
-def policy_(
-    trace: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="TRACE",
-            help="A table of jobs with the columns submit, gpus and duration, and id where jobs have one. Without it, jobs are "
-            "drawn at random.",
-        ),
-    ] = None,
-    unit: Annotated[
-        TimeUnit | None, typer.Option(help="The unit of submit and duration where their names do not say it.")
-    ] = None,
-    days: Annotated[int | None, typer.Option(metavar="N", help="Days of jobs to draw; 14 by default.")] = None,
-    jobs: Annotated[int | None, typer.Option(metavar="N", help="Jobs to draw on average; 90 a day by default.")] = None,
-    seed: Annotated[int, typer.Option(help="Of the jobs that are drawn, and of pre-emptions.")] = 1,
-    gpus_per_node: Annotated[int, typer.Option(help="GPUs of a node.")] = 8,
-    min_nodes: Annotated[int, typer.Option(help="Nodes that are always there.")] = 0,
-    max_nodes: Annotated[int | None, typer.Option(metavar="N", help="The most nodes; by default the GPUs of the inputs.")] = None,
-    start_minutes: Annotated[
-        float | None, typer.Option(help="Until a node that is ordered takes jobs; by default the cold start of the inputs.")
-    ] = None,
-    gpu_price: Annotated[float | None, typer.Option(help="USD per GPU-hour; by default that of the inputs.")] = None,
-    spot_share: Annotated[float, typer.Option(help="Share of the most nodes that are spot nodes, such as 0.5.")] = 0.0,
-    spot_price: Annotated[float | None, typer.Option(help="USD per GPU-hour of spot nodes; by default that of an H100.")] = None,
-    preemptions_per_day: Annotated[float | None, typer.Option(help="How often each spot node is taken away.")] = None,
-    checkpoint_minutes: Annotated[float | None, typer.Option(help="Between two checkpoints, from which jobs restart.")] = None,
-    wait_minutes: Annotated[float | None, typer.Option(help="The cheapest setting whose mean wait is at most this.")] = None,
-    html: Html = None,
-    json: Json = False,
+@click.command()
+@click.argument(
+    "trace",
+    type=FILE,
+    required=False,
+    help="A table of jobs with the columns submit, gpus and duration, and id where jobs have one. Without it, jobs are "
+    "drawn at random.",
+)
+@click.option(
+    "--unit", type=click.Choice(["s", "min", "h"]), help="The unit of submit and duration where their names do not say it."
+)
+@click.option("--days", type=int, metavar="N", help="Days of jobs to draw; 14 by default.")
+@click.option("--jobs", type=int, metavar="N", help="Jobs to draw on average; 90 a day by default.")
+@click.option("--seed", default=1, help="Of the jobs that are drawn, and of pre-emptions.")
+@click.option("--gpus-per-node", default=8, help="GPUs of a node.")
+@click.option("--min-nodes", default=0, help="Nodes that are always there.")
+@click.option("--max-nodes", type=int, metavar="N", help="The most nodes; by default the GPUs of the inputs.")
+@click.option(
+    "--start-minutes", type=float, help="Until a node that is ordered takes jobs; by default the cold start of the inputs."
+)
+@click.option("--gpu-price", type=float, help="USD per GPU-hour; by default that of the inputs.")
+@click.option("--spot-share", default=0.0, help="Share of the most nodes that are spot nodes, such as 0.5.")
+@click.option("--spot-price", type=float, help="USD per GPU-hour of spot nodes; by default that of an H100.")
+@click.option("--preemptions-per-day", type=float, help="How often each spot node is taken away.")
+@click.option("--checkpoint-minutes", type=float, help="Between two checkpoints, from which jobs restart.")
+@click.option("--wait-minutes", type=float, help="The cheapest setting whose mean wait is at most this.")
+@html_option
+@json_option
+def policy_command(
+    trace: Path | None,
+    unit: str | None,
+    days: int | None,
+    jobs: int | None,
+    seed: int,
+    gpus_per_node: int,
+    min_nodes: int,
+    max_nodes: int | None,
+    start_minutes: float | None,
+    gpu_price: float | None,
+    spot_share: float,
+    spot_price: float | None,
+    preemptions_per_day: float | None,
+    checkpoint_minutes: float | None,
+    wait_minutes: float | None,
+    html: Path | None,
+    json: bool,
 ) -> None:
     """Which scaling policy: a trace of jobs replayed under thresholds, delayed termination, prediction, and doing nothing."""
     from roi.problems import InputError, Problem
@@ -275,7 +285,7 @@ def policy_(
         given = [option for option, value in (("--days", days), ("--jobs", jobs)) if value is not None]
         if given:
             raise InputError([Problem(f"says how jobs are drawn, which {trace} takes the place of", option) for option in given])
-    found = compare(read(trace, unit.value if unit else "") if trace else drawn(seed, days, jobs, terms.largest), terms)
+    found = compare(read(trace, unit or "") if trace else drawn(seed, days, jobs, terms.largest), terms)
     if html:
         from roi.review.policy_view import section
 

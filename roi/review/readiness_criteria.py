@@ -7,16 +7,18 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import Field, FiniteFloat, ValidationError, model_validator
+from msgspec import Meta
+from msgspec.structs import replace
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 
 from roi import amounts
-from roi.inputs import ROOT, Source, SourceDate, _Record, describe, inputs
+from roi.inputs import ROOT, Source, inputs
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
 from roi.reading import LARGEST_FILE, _line, _plain, _Reader
+from roi.records import AnyRecord, Record, RecordError, SourceDate, read
 from roi.units import Unit
 
 SHIPPED = ROOT / "data" / "readiness.yaml"
@@ -34,12 +36,12 @@ MOST_SHARE, HIGH_SHARE = 10, 2
 _HOLDS = {"under": operator.lt, "above": operator.gt, "at_most": operator.le, "at_least": operator.ge}
 
 
-class _Bound(_Record):
+class _Bound(Record, frozen=True):
     """A number that passes on one side of a threshold, which itself passes at most and at least, and not under and above."""
 
     unit: str
     passes: Literal["under", "above", "at_most", "at_least"]
-    threshold: FiniteFloat
+    threshold: float
 
     def holds(self, value: float) -> bool:
         return bool(_HOLDS[self.passes](value, self.threshold))
@@ -77,7 +79,7 @@ class _Bound(_Record):
         return amounts.quantity(value, self._display)
 
 
-class Minimum(_Record):
+class Minimum(Record, frozen=True, kw_only=True):
     """What there must be before a number counts.
 
     Attributes:
@@ -85,9 +87,9 @@ class Minimum(_Record):
         coverage: share of that time for which there are samples.
     """
 
-    days: FiniteFloat = Field(gt=0)
-    samples: int | None = Field(default=None, ge=1)
-    coverage: FiniteFloat | None = Field(default=None, gt=0, le=1)
+    days: Annotated[float, Meta(gt=0)]
+    samples: Annotated[int, Meta(ge=1)] | None = None
+    coverage: Annotated[float, Meta(gt=0, le=1)] | None = None
     source: Source
 
     @property
@@ -98,7 +100,7 @@ class Minimum(_Record):
         return ", ".join([*counted, *([f"samples for {amounts.quantity(coverage, '%')} of the time"] if coverage else [])])
 
 
-class Threshold(_Bound):
+class Threshold(_Bound, frozen=True):
     """One measure of the gate."""
 
     name: Measure
@@ -108,8 +110,7 @@ class Threshold(_Bound):
     source: Source
     note: str = ""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Threshold:
+    def check_together(self) -> None:
         unit, passes, statistics = _OWN[self.name]
         if self.unit != unit:
             raise ValueError(f"unit is {self.unit!r}; write {unit!r}")
@@ -128,7 +129,6 @@ class Threshold(_Bound):
             raise ValueError(
                 f"minimum: days is {amounts.plain(self.minimum.days)}; one day has no deviation, so write at least 2"
             )
-        return self
 
     @property
     def statistic_words(self) -> str:
@@ -139,19 +139,18 @@ class Threshold(_Bound):
         }.get(self.statistic, self.statistic.upper())
 
 
-class Item(_Bound):
+class Item(_Bound, frozen=True):
     """One item of the checklist: what, why, how it is measured, and what passes."""
 
     name: str
     label: str
     why: str
     how: str
-    range: tuple[FiniteFloat, FiniteFloat]
+    range: tuple[float, float]
     source: Source
     note: str = ""
 
-    @model_validator(mode="after")
-    def _consistent(self) -> Item:
+    def check_together(self) -> None:
         Unit.parse(self.unit)
         low, high = self.allowed
         if not low <= self.threshold <= high:
@@ -160,7 +159,6 @@ class Item(_Bound):
                 f"threshold is {amounts.plain(self.threshold)}, outside the range {amounts.plain(low)} to "
                 f"{amounts.plain(high)}{hint}"
             )
-        return self
 
     @property
     def allowed(self) -> tuple[float, float]:
@@ -176,17 +174,17 @@ class Item(_Bound):
         return f"{self.label}: answered with {amounts.plain(value)}, which is {self.show(value)}; {meant}."
 
 
-class Criterion(_Record):
+class Criterion(Record, frozen=True):
     """One criterion of the scorecard."""
 
     name: str
     label: str
     what: str
-    weight: FiniteFloat = Field(ge=0.001, le=1000)
+    weight: Annotated[float, Meta(ge=0.001, le=1000)]
     source: Source
 
 
-class Answer(_Record):
+class Answer(Record, frozen=True):
     """A measured value of an item, or the score of a criterion, and where it is from."""
 
     value: float
@@ -271,9 +269,6 @@ def _text(path: Path) -> str:
         raise InputError([Problem(f"cannot be read: {error.strerror}", str(path))]) from error
 
 
-_Kind = TypeVar("_Kind", bound=_Record)
-
-
 class _FormReader(_Reader):
     """Walks one document and collects every problem on the way."""
 
@@ -294,7 +289,7 @@ class _FormReader(_Reader):
         assert isinstance(document, CommentedMap)
         return document
 
-    def records(self, document: CommentedMap, field: str, kind: type[_Kind]) -> dict[str, _Kind]:
+    def records(self, document: CommentedMap, field: str, kind: type[AnyRecord]) -> dict[str, AnyRecord]:
         rows, found = document.get(field), {}
         if not isinstance(rows, CommentedMap) or not rows:
             self.refuse(f"{field} is empty or missing; copy its lines from {SHIPPED}", _line(document, field) or 1)
@@ -310,14 +305,14 @@ class _FormReader(_Reader):
                 found[str(name)] = record
         return found
 
-    def record(self, row: CommentedMap, given: dict[str, Any], kind: type[_Kind], where: str, line: int | None) -> _Kind | None:
+    def record(
+        self, row: CommentedMap, given: dict[str, Any], kind: type[AnyRecord], where: str, line: int | None
+    ) -> AnyRecord | None:
         try:
-            return kind.model_validate(_deep(row) | given)
-        except ValidationError as error:
-            for each in error.errors():
-                extra = each["type"] == "extra_forbidden"
-                hint = did_you_mean(str(each["loc"][-1]), kind.model_fields) if extra else ""
-                self.refuse(f"{where}: {describe(each)}{hint}", _line_of(row, each["loc"]) or line)
+            return read(kind, _deep(row) | given)
+        except RecordError as error:
+            for each in error.mistakes:
+                self.refuse(f"{where}: {each.message}", _line_of(row, each.path) or line)
             return None
 
     def answers(
@@ -339,9 +334,7 @@ class _FormReader(_Reader):
             value, line_of_value = _plain(row.get("value")), _line(row, "value") or line
             unit, bounds = asked[name]
             # It is checked as an input of the model is: text, truth values and what is not finite are told how to be written.
-            checked = inputs()["share"].model_copy(
-                update={"name": str(name), "unit": unit, "range": bounds, "default": bounds[1]}
-            )
+            checked = replace(inputs()["share"], name=str(name), unit=unit, range=bounds, default=bounds[1])
             try:
                 checked.check(value)
             except ValueError as error:
@@ -360,7 +353,7 @@ def _deep(node: Any) -> Any:
     return tuple(map(_deep, node)) if isinstance(node, CommentedSeq) else _plain(node)
 
 
-def _line_of(row: CommentedMap, path: tuple[int | str, ...]) -> int | None:
+def _line_of(row: CommentedMap, path: tuple[str, ...]) -> int | None:
     """The line of the innermost part of a path that is written."""
     line, node = None, row
     for part in path:
