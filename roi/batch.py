@@ -445,6 +445,16 @@ def unfinished(
     return left
 
 
+@contextmanager
+def warm() -> Iterator[None]:
+    """Has ready what reports share: a process that their kernels are forked from, and one that draws for them."""
+    from roi.kernels import PARENT
+
+    with for_kernels():
+        PARENT.start(WARM_UP)
+        yield
+
+
 def write_reports(
     orders: Sequence[Order],
     folder: Path,
@@ -461,7 +471,7 @@ def write_reports(
         on_step: called `roi.report.steps()` times for each report that is made.
         on_done: called with each order and what became of it.
     """
-    from roi.kernels import PARENT, OwnKernel
+    from roi.kernels import OwnKernel
 
     if not orders:
         return
@@ -479,8 +489,7 @@ def write_reports(
             return Outcome("failed", time.perf_counter() - start, str(error) or type(error).__name__)
         return Outcome("made", time.perf_counter() - start)
 
-    with for_kernels(), ThreadPoolExecutor(jobs) as pool:
-        PARENT.start(WARM_UP)
+    with warm(), ThreadPoolExecutor(jobs) as pool:
         running: dict[Future[Outcome], Order] = {}
         try:
             for order in orders:

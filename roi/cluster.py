@@ -7,19 +7,22 @@ another and the answer is the same as here.
 from __future__ import annotations
 
 import asyncio
+import atexit
 import logging
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from datetime import date
 from pathlib import Path
 from pydoc import locate
 from tempfile import TemporaryDirectory
+from threading import Lock, Timer
 from typing import TYPE_CHECKING, Any
 
-from roi.batch import Order, Outcome, input_hash, put
+from roi.batch import Order, Outcome, input_hash, put, warm
+from roi.kernels import PARENT
 from roi.problems import InputError, Problem
 from roi.proposals import Proposal
 from roi.simulate import BLOCK, DRAWS, SEED, Outcomes, Simulation, drawable, kept, summary
@@ -36,6 +39,9 @@ WITHOUT_WORKERS = 300
 
 RETRIES = 3
 """How often a piece of work is tried again after an error that is not the proposal's."""
+
+KEPT_WARM = 60
+"""Seconds for which a worker keeps ready what reports share, after its last report."""
 
 SAME = ("roi", "numpy", "scipy")
 """What has the same version everywhere, so that numbers are equal to the last digit."""
@@ -265,6 +271,48 @@ def measurements(order: Order) -> dict[str, bytes]:
     return found
 
 
+class Warm:
+    """What the reports of one worker share: ready from its first report until a while after its last, whoever asks for them."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._held = ExitStack()
+        self._users = 0
+        self._end: Timer | None = None
+
+    @contextmanager
+    def used(self) -> Iterator[None]:
+        """It is ready, and stays so meanwhile; as many threads as want use it at once."""
+        with self._lock:
+            if self._end:
+                self._end.cancel()
+                self._end = None
+            elif not self._users:
+                self._held.enter_context(warm())
+                self._held.callback(PARENT.close)
+            self._users += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._users -= 1
+                if not self._users:
+                    self._end = Timer(KEPT_WARM, self.cool)
+                    self._end.daemon = True
+                    self._end.start()
+
+    def cool(self) -> None:
+        """Ends it, unless a report has come meanwhile."""
+        with self._lock:
+            if not self._users:
+                self._end = None
+                self._held.close()
+
+
+WARM = Warm()
+atexit.register(WARM.cool)
+
+
 def report_of(order: Order, given: Mapping[str, bytes]) -> tuple[dict[str, bytes] | str, float]:
     """In a worker: the files of a report by name, or why there is none, which no other try would change; and the seconds it took.
 
@@ -274,7 +322,7 @@ def report_of(order: Order, given: Mapping[str, bytes]) -> tuple[dict[str, bytes
     """
     start = time.perf_counter()
     made: dict[str, bytes] | str
-    with TemporaryDirectory(prefix="roi-") as folder:
+    with WARM.used(), TemporaryDirectory(prefix="roi-") as folder:
         for name, content in given.items():
             path = Path(folder, name)
             path.parent.mkdir(parents=True, exist_ok=True)

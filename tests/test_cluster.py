@@ -11,9 +11,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from datetime import date
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -22,6 +23,7 @@ from ruamel.yaml import YAML
 import roi
 from roi import batch, cluster, report
 from roi.inputs import ROOT
+from roi.kernels import Parent
 from roi.problems import InputError
 from roi.proposals import Proposal
 from roi.reading import PROPOSALS
@@ -194,6 +196,8 @@ def test_a_cell_that_fails_is_not_tried_again_and_a_kernel_that_dies_is(monkeypa
     from nbclient.exceptions import DeadKernelError
 
     order = batch.read(["two-region"])[0][0]
+    monkeypatch.setattr(cluster, "warm", nullcontext)  # no kernel is asked for here
+    monkeypatch.setattr(cluster, "PARENT", Parent())
 
     def raising(error: Exception) -> Any:
         def files(order: batch.Order, on_step: Any) -> dict[str, bytes]:
@@ -207,6 +211,38 @@ def test_a_cell_that_fails_is_not_tried_again_and_a_kernel_that_dies_is(monkeypa
     monkeypatch.setattr(batch.Order, "files", raising(DeadKernelError("Kernel died")))
     with pytest.raises(DeadKernelError):
         cluster.report_of(order, {})
+
+
+def test_reports_of_one_worker_share_what_takes_long_to_start_which_ends_a_while_after_the_last() -> None:
+    """In a process of its own, as a worker is: two reports at once and a third later, then nothing of them is left."""
+    code = """if True:
+        import os, time
+        from concurrent.futures import ThreadPoolExecutor
+        import psutil
+        from roi import batch, cluster
+        cluster.KEPT_WARM = 2
+        order = batch.read(["two-region"])[0][0]
+        def children():
+            return {each.pid for each in psutil.Process().children(recursive=True)}
+        with ThreadPoolExecutor(2) as pool:
+            made = list(pool.map(lambda _: cluster.report_of(order, {})[0], range(2)))
+        first = children()
+        made.append(cluster.report_of(order, {})[0])
+        assert all(each["results.json"] == made[0]["results.json"] for each in made)
+        assert len(first) == 2 and children() == first, (first, children())
+        deadline = time.monotonic() + 60
+        while children():
+            assert time.monotonic() < deadline
+            time.sleep(0.1)
+        assert "ROI_DRAWING" not in os.environ
+        assert cluster.report_of(order, {})[0]["results.json"] == made[0]["results.json"]
+    """
+    with TemporaryDirectory(prefix="own-") as folder:
+        done = subprocess.run(
+            [sys.executable, "-c", code], env=os.environ | {"TMPDIR": folder}, capture_output=True, text=True, timeout=240
+        )
+        assert done.returncode == 0, done.stderr
+        assert os.listdir(folder) == []
 
 
 def test_work_that_kills_every_worker_is_given_up() -> None:
