@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from functools import cache
@@ -28,7 +28,7 @@ from roi.lines import did_you_mean
 from roi.modes import MODES, Mode, mode_problems
 from roi.problems import InputError, Problem
 from roi.proposals import FLEETS, Pilot, Proposal, share_problems
-from roi.records import RecordError, field_names, read
+from roi.records import AnyRecord, RecordError, field_names, read
 from roi.uncertain import Correlation, correlation_problems, stated_facts
 from roi.values import Value, distribution_of
 
@@ -319,14 +319,21 @@ class _Reader:
             fields["weights"] = self.numbers(_share, fields["weights"], f"{place}: {row.name}: weights", lines["weights"])
         if len(self.problems) > problems:
             return None
+        value = self.record(Value, fields, f"{place}: {row.name}", lambda path: lines.get(path[0], line))
+        if value:
+            self.spread(row, value, place, line)
+        return value
+
+    def record(
+        self, kind: type[AnyRecord], fields: Mapping[str, Any], where: str, line_of: Callable[[tuple[str, ...]], int | None]
+    ) -> AnyRecord | None:
+        """A record of its fields; None where it is refused, each mistake with the line that `line_of` finds for its path."""
         try:
-            value = read(Value, fields)
+            return read(kind, fields)
         except RecordError as error:
             for each in error.mistakes:
-                self.refuse(f"{place}: {row.name}: {each.message}", lines.get(each.path[0], line))
+                self.refuse(f"{where}: {each.message}", line_of(each.path))
             return None
-        self.spread(row, value, place, line)
-        return value
 
     def spread(self, row: Input, value: Value, place: str, line: int | None) -> None:
         """Refuse what is said of how sure a value is where it contradicts itself, or says less than it seems to."""
@@ -485,12 +492,7 @@ class _Reader:
                     self.refuse(f"pilot: {error}", lines[field])
         if len(self.problems) > problems:
             return None
-        try:
-            return read(Pilot, fields | {"months": int(fields["months"])})
-        except RecordError as error:
-            for each in error.mistakes:
-                self.refuse(f"pilot: {each.message}", lines.get(each.path[0]))
-            return None
+        return self.record(Pilot, fields | {"months": int(fields["months"])}, "pilot", lambda path: lines.get(path[0]))
 
     def mode(self, document: CommentedMap) -> Mode | None:
         """How the proposed regions work together: its name alone, or with a reason."""
@@ -508,12 +510,7 @@ class _Reader:
             hint = did_you_mean(str(kind), MODES) or "; write one of " + ", ".join(f"{name} ({MODES[name]})" for name in MODES)
             self.refuse(f"mode {given}{hint}", line)
             return None
-        try:
-            return read(Mode, fields)
-        except RecordError as error:
-            for each in error.mistakes:
-                self.refuse(f"mode: {each.message}", line)
-            return None
+        return self.record(Mode, fields, "mode", lambda _: line)
 
     def measured(self, raw: Any, facts: list[str] | None, line: int | None) -> tuple[str, ...]:
         """The facts that a pilot measures."""

@@ -137,7 +137,8 @@ def test_an_interrupted_command_ends_as_shells_know_it_without_a_word(run: Run, 
 
 
 def test_evaluating_imports_nothing_heavy() -> None:
-    heavy = {"pandas", "altair", "papermill", "nbconvert", "jinja2", "scipy", "voila", "vl_convert", "IPython", "rich"}
+    heavy = {"pandas", "altair", "papermill", "nbconvert", "jinja2", "scipy", "voila", "ipywidgets", "vl_convert", "IPython"}
+    heavy |= {"pydantic", "rich", "typer"}
     code = (
         "import sys\n"
         "from roi.__main__ import main\n"

@@ -11,6 +11,7 @@ from typing import Literal
 import click
 
 from roi.evidence.evidence import Evidence
+from roi.modes import MODES
 from roi.problems import InputError, Problem
 from roi.report import as_json
 from roi.settings import FILE, json_option
@@ -190,7 +191,7 @@ def prices_command(
 @click.option("--every", default=500, metavar="STEPS", help="From one to the next in low-communication training.")
 @click.option(
     "--mode",
-    type=click.Choice(["placement_only", "sync_cross_region", "low_comm"]),
+    type=click.Choice(list(MODES)),
     help="How the regions work together; gives the values of a proposal.",
 )
 @write_option

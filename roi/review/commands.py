@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from roi.settings import FILE, changed_by, json_option, proposal_argument, settings_option
-from roi.terminal import say, say_columns
+from roi.terminal import printable, say, say_columns, show
 
 if TYPE_CHECKING:
     from roi.review.tco import Table
@@ -105,21 +105,15 @@ def audit_command(file: Path | None, html: Path | None, json: bool) -> None:
 
 def _print_wrapped(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table of sentences, as wide as the terminal, or as it needs to be where nobody looks at it."""
-    import sys
-
     from rich import box
-    from rich.console import Console
     from rich.table import Table as Wrapped
-
-    from roi.terminal import printable
 
     table = Wrapped(box=box.SIMPLE_HEAD, header_style="")
     for head in heads:
         table.add_column(head, overflow="fold")
     for row in rows:
         table.add_row(*map(printable, row))
-    width = None if sys.stdout.isatty() else 1000
-    Console(width=width, markup=False, emoji=False, highlight=False).print(table)
+    show(table)
 
 
 @click.command()

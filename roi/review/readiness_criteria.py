@@ -18,7 +18,7 @@ from roi.inputs import ROOT, Source, inputs
 from roi.lines import did_you_mean
 from roi.problems import InputError, Problem
 from roi.reading import LARGEST_FILE, _line, _plain, _Reader
-from roi.records import AnyRecord, Record, RecordError, SourceDate, read
+from roi.records import AnyRecord, Record, SourceDate
 from roi.units import Unit
 
 SHIPPED = ROOT / "data" / "readiness.yaml"
@@ -301,19 +301,14 @@ class _FormReader(_Reader):
                 self.refuse(f"gate: '{name}' is not measured{hint}", line)
             elif not isinstance(row, CommentedMap):
                 self.refuse(f"{field}: {name} is {_plain(row)!r}; write its label, its source and the rest under it", line)
-            elif record := self.record(row, {"name": str(name)}, kind, f"{field}: {name}", line):
+            elif record := self.row(row, {"name": str(name)}, kind, f"{field}: {name}", line):
                 found[str(name)] = record
         return found
 
-    def record(
+    def row(
         self, row: CommentedMap, given: dict[str, Any], kind: type[AnyRecord], where: str, line: int | None
     ) -> AnyRecord | None:
-        try:
-            return read(kind, _deep(row) | given)
-        except RecordError as error:
-            for each in error.mistakes:
-                self.refuse(f"{where}: {each.message}", _line_of(row, each.path) or line)
-            return None
+        return self.record(kind, _deep(row) | given, where, lambda path: _line_of(row, path) or line)
 
     def answers(
         self, document: CommentedMap, field: str, asked: Mapping[str, tuple[str, tuple[float, float]]]
@@ -341,7 +336,7 @@ class _FormReader(_Reader):
                 share = isinstance(value, int | float) and unit == "1"
                 self.refuse(f"{field}: {error}{_percent(value, bounds[1]) if share else ''}", line_of_value)
                 continue
-            if record := self.record(row, {"value": float(value)}, Answer, f"{field}: {name}", line):
+            if record := self.row(row, {"value": float(value)}, Answer, f"{field}: {name}", line):
                 found[str(name)] = record
         return found
 
